@@ -52,6 +52,11 @@ impl<T> Column<T> {
         Self { kind: Kind::Name, ..Self::new(heading, cell) }
     }
 
+    /// Returns the column as one that is never left out.
+    pub const fn kept(column: Self) -> Self {
+        Self { kind: Kind::State, ..column }
+    }
+
     /// Returns a column of texts, which wrap or stand below their row.
     pub const fn text(heading: &'static str, cell: fn(&T) -> String) -> Self {
         Self { kind: Kind::Text, ..Self::new(heading, cell) }
@@ -189,6 +194,15 @@ impl Table {
         }
         table.order = RowOrder::Tree(depths);
         table
+    }
+
+    /// Keeps columns on every screen, by their number.
+    pub fn keep(&mut self, columns: impl IntoIterator<Item = usize>) {
+        for column in columns {
+            if let Some(kind) = self.kinds.get_mut(column) {
+                *kind = Kind::State;
+            }
+        }
     }
 
     /// Begins a list of labels and values, with its first line; values may wrap.

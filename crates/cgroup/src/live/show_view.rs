@@ -7,25 +7,39 @@ use kq_facts::cgroup_value::Value;
 use kq_output::table::{Table, or_dash};
 use kq_output::units;
 
-type Cell = Box<dyn Fn(&UsedCgroup<'_>) -> String>;
-
-fn column(heading: &str, cell: impl Fn(&UsedCgroup<'_>) -> String + 'static) -> (String, Cell) {
-    (heading.to_owned(), Box::new(cell))
+/// A column of the tree.
+struct UsageColumn {
+    heading: String,
+    cell: Box<dyn Fn(&UsedCgroup<'_>) -> String>,
+    /// A narrow screen has it, too.
+    is_kept: bool,
 }
 
-fn settings(width: Width, controllers: &[&str]) -> Vec<(String, Cell)> {
+impl UsageColumn {
+    fn kept(self) -> Self {
+        Self { is_kept: true, ..self }
+    }
+}
+
+fn column(heading: &str, cell: impl Fn(&UsedCgroup<'_>) -> String + 'static) -> UsageColumn {
+    UsageColumn { heading: heading.to_owned(), cell: Box::new(cell), is_kept: false }
+}
+
+fn settings(width: Width, controllers: &[&str]) -> Vec<UsageColumn> {
     let files = controllers.iter().flat_map(|controller| {
         let is_shown = move |file: &&CgroupFile| {
             file.row().controller == *controller && file.row().in_show == Some(width)
         };
         CgroupFile::ALL.iter().filter(is_shown)
     });
-    let columns = files
-        .map(|&file| column(&file.v2_name().to_uppercase(), move |cgroup| setting(cgroup, file)));
+    let columns = files.map(|&file| {
+        let of_file = column(&file.v2_name().to_uppercase(), move |cgroup| setting(cgroup, file));
+        if file == CgroupFile::MemoryMax { of_file.kept() } else { of_file }
+    });
     columns.collect()
 }
 
-fn columns(is_wide: bool) -> Vec<(String, Cell)> {
+fn columns(is_wide: bool) -> Vec<UsageColumn> {
     let mut columns = vec![column("QOS", |cgroup| {
         // What is in a pod has no class of its own.
         let has_class = ["qos", "pod"].contains(&cgroup.place.level);
@@ -35,13 +49,13 @@ fn columns(is_wide: bool) -> Vec<(String, Cell)> {
     columns.extend([
         column("CPU TIME", |cgroup| or_dash(cgroup.usage.cpu_usec.map(units::microseconds))),
         column("THROTTLED", |cgroup| or_dash(throttled(&cgroup.usage))),
-        column("MEMORY", |cgroup| or_dash(cgroup.usage.memory_bytes.map(units::bytes))),
+        column("MEMORY", |cgroup| or_dash(cgroup.usage.memory_bytes.map(units::bytes))).kept(),
     ]);
     columns.extend(settings(Width::Every, &["cpuset", "memory", "hugetlb"]));
     columns.push(column("PIDS", |cgroup| or_dash(cgroup.usage.pids)));
     columns.extend(settings(Width::Every, &["pids"]));
     columns.extend([
-        column("OOM KILLS", |cgroup| or_dash(cgroup.usage.oom_kills)),
+        column("OOM KILLS", |cgroup| or_dash(cgroup.usage.oom_kills)).kept(),
         column("PRESSURE", |cgroup| or_dash(pressure(&cgroup.usage))),
     ]);
     if is_wide {
@@ -70,14 +84,17 @@ pub fn wide(shown: &CgroupUsage<'_>) -> Table {
 /// Returns the tree without the columns in which no cgroup has anything.
 fn tree(shown: &CgroupUsage<'_>, is_wide: bool) -> Table {
     let mut columns = columns(is_wide);
-    columns.retain(|(_, cell)| shown.items.iter().any(|cgroup| cell(cgroup) != "-"));
-    let headings = columns.iter().map(|(heading, _)| heading.clone());
+    columns.retain(|it| shown.items.iter().any(|cgroup| (it.cell)(cgroup) != "-"));
+    let headings = columns.iter().map(|it| it.heading.clone());
     let headings: Vec<String> = std::iter::once("CGROUP".to_owned()).chain(headings).collect();
     let row = |cgroup: &UsedCgroup<'_>| {
-        let cells = columns.iter().map(|(_, cell)| cell(cgroup));
+        let cells = columns.iter().map(|it| (it.cell)(cgroup));
         (cgroup.depth, std::iter::once(cgroup.label.clone()).chain(cells).collect())
     };
-    Table::tree(headings, shown.items.iter().map(row))
+    let mut table = Table::tree(headings, shown.items.iter().map(row));
+    // The first column is the cgroup.
+    table.keep((1..).zip(&columns).filter(|(_, it)| it.is_kept).map(|(at, _)| at));
+    table
 }
 
 /// Returns what is set in a file; quota and period as cgroup v2 writes them.
@@ -124,7 +141,7 @@ mod tests {
 
     #[test]
     fn every_file_with_a_column_has_it() {
-        let headings: Vec<String> = columns(true).into_iter().map(|(heading, _)| heading).collect();
+        let headings: Vec<String> = columns(true).into_iter().map(|it| it.heading).collect();
         for file in CgroupFile::ALL.iter().filter(|file| file.row().in_show.is_some()) {
             let name = file.v2_name().to_uppercase();
             assert_eq!(headings.iter().filter(|heading| **heading == name).count(), 1, "{name}");
