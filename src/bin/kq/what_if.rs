@@ -47,7 +47,7 @@ use kq_node::NodeFile;
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
-    /// The changes, such as: set systemReserved.cpu=700m
+    /// The changes: set systemReserved.cpu=700m, for example
     #[arg(value_name = "CHANGE")]
     changes: Vec<String>,
 

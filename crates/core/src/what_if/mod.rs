@@ -44,6 +44,57 @@ pub struct WhatIf {
 answer!("WhatIf", WhatIf; WhatIf::headline);
 
 impl WhatIf {
+    /// Returns what becomes of the pods: how many stay, which end for certain, and which may.
+    fn told_of_pods(&self) -> String {
+        use PodResult::{Deleted, Ends, Evicted, Preempted, Refused, Terminated};
+        const NAMED: usize = 3;
+        let all = self.pods.len();
+        if all == 0 {
+            return "no pod is known".to_owned();
+        }
+        let ends = |it: &&PodOutcome| {
+            matches!(it.result, Refused | Preempted | Evicted | Deleted | Ends | Terminated)
+        };
+        let (open, decided): (Vec<&PodOutcome>, Vec<&PodOutcome>) =
+            self.pods.iter().partition(|it| !it.or_else.is_empty());
+        let gone: Vec<&PodOutcome> = decided.into_iter().filter(ends).collect();
+        let names = |pods: &[&PodOutcome]| {
+            let named = pods.iter().take(NAMED).map(|it| it.pod.to_string());
+            let more = match pods.len().saturating_sub(NAMED) {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            format!("{}{more}", named.collect::<Vec<_>>().join(", "))
+        };
+        let restart = self.pods.iter().filter(|it| it.or_else.is_empty());
+        let restart = restart.filter(|it| it.result == PodResult::Restarts).count();
+        let stay = all - gone.len() - open.len() - restart;
+        let mut told = Vec::new();
+        match (stay, restart) {
+            (stay, 0) if stay == all => told.push(format!("all {} stay", counted(all, "pod"))),
+            (0, restart) if restart > 0 => {
+                told.push(format!("{restart} of {} restart", counted(all, "pod")));
+            }
+            (0, _) => {}
+            (stay, 0) => told.push(format!("{stay} of {} stay", counted(all, "pod"))),
+            (stay, restart) => {
+                told.push(format!("{stay} of {} stay, {restart} restart", counted(all, "pod")));
+            }
+        }
+        match gone.as_slice() {
+            [] => {}
+            [one] => {
+                let reason = one.reason.as_ref().map(|it| format!(": {it}")).unwrap_or_default();
+                told.push(format!("{} {}{reason}", one.pod, one.result.does()));
+            }
+            many => told.push(format!("{} end: {}", counted(many.len(), "pod"), names(many))),
+        }
+        if !open.is_empty() {
+            told.push(format!("{} may end: {}", counted(open.len(), "pod"), names(&open)));
+        }
+        told.join(", ")
+    }
+
     /// Returns whether the kubelet starts, and what becomes of the pods.
     fn headline(&self) -> Headline {
         let start = match (self.kubelet_restarts, self.kubelet_starts) {
@@ -56,34 +107,7 @@ impl WhatIf {
             }
             (true, None) => "whether the kubelet starts is unknown; ".to_owned(),
         };
-        let is_gone = |it: &&PodOutcome| {
-            use PodResult::{Deleted, Ends, Evicted, Preempted, Refused, Terminated};
-            matches!(it.result, Refused | Preempted | Evicted | Deleted | Ends | Terminated)
-        };
-        let all = self.pods.len();
-        let pods = match self.pods.iter().find(is_gone) {
-            _ if all == 0 => "no pod is known".to_owned(),
-            None => {
-                let restart = self.count(PodResult::Restarts);
-                let open = self.pods.iter().filter(|it| !it.or_else.is_empty()).count();
-                match (restart, open) {
-                    (0, 0) => format!("all {} stay", counted(all, "pod")),
-                    (0, open) => format!("{open} of {} may end", counted(all, "pod")),
-                    (count, _) => format!("{count} of {} restart", counted(all, "pod")),
-                }
-            }
-            Some(first) => {
-                let gone = self.pods.iter().filter(is_gone).count();
-                let reason = first.reason.as_ref().map(|it| format!(": {it}")).unwrap_or_default();
-                let stay = all - gone;
-                format!(
-                    "{stay} of {} stay, {} {}{reason}",
-                    counted(all, "pod"),
-                    first.pod,
-                    first.result.does()
-                )
-            }
-        };
+        let pods = self.told_of_pods();
         let values = match self.values.len() {
             0 => String::new(),
             count => format!("; {} change", counted(count, "value"))

@@ -63,7 +63,6 @@ impl WhatIfRule {
                     count => format!("{count} pods stay until the next start of the kubelet, then {then}"),
                 })
                 .because("the kubelet checks labels, taints and resources when it admits a pod, and it admits all pods again at its start")
-                .see("kq admit explain --kubelet-restart")
             }
             Self::DeviceHeld(Holder { container, resource, devices, is_refused_again, .. }) => {
                 let next = match is_refused_again {
@@ -174,13 +173,12 @@ impl PodFate {
             Self::Refused { reason, message } => {
                 Wording::new(format!("refused when the kubelet starts: {reason}: {message}"))
                     .leads_to(REFUSED)
-                    .advise("drain the pod before the change, or reserve room for it")
-                    .see("kq admit explain --kubelet-restart")
+                    .advise("drain the pod before the change, or free what it needs")
             }
             Self::Preempted { for_pod } => {
                 Wording::new(format!("preempted for the critical pod {for_pod}"))
                     .leads_to(ENDS)
-                    .advise("drain the pod before the change, or reserve room for it")
+                    .advise("drain the pod before the change, or free what the critical pod needs")
             }
             Self::Evicted { condition, place } => Wording::new(format!(
                 "evicted under {condition} as number {place}, unless the pressure ends earlier"

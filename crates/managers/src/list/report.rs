@@ -78,8 +78,14 @@ impl DeviceList<'_> {
             );
         }
         let of = |it: &ResourceSummary| {
-            let healthy = it.healthy.map_or_else(|| "?".to_owned(), |healthy| healthy.to_string());
-            format!("{} of {healthy} healthy {}", it.allocated, it.resource)
+            let all = it.capacity.map(|all| format!(" of {all}")).unwrap_or_default();
+            let bad = match it.unhealthy() {
+                0 => String::new(),
+                bad => format!(", {bad} unhealthy"),
+            };
+            let free = it.free.as_ref().map(|free| format!(", {} free", free.len()));
+            let free = free.unwrap_or_default();
+            format!("{}: {}{all} in use{bad}{free}", it.resource, it.allocated)
         };
         let told: Vec<String> = self.resources.iter().take(3).map(of).collect();
         let more = match self.resources.len().saturating_sub(told.len()) {
@@ -91,7 +97,11 @@ impl DeviceList<'_> {
             (true, count) => {
                 Headline::new("in-use", format!("{} in use", counted(count, "device")))
             }
-            (false, _) => Headline::new("in-use", format!("in use: {}{more}", told.join(", "))),
+            (false, _) => {
+                let is_bad = self.resources.iter().any(|it| it.unhealthy() > 0);
+                let code = if is_bad { "unhealthy" } else { "in-use" };
+                Headline::new(code, format!("{}{more}", told.join("; ")))
+            }
         }
     }
 }

@@ -32,6 +32,14 @@ pub struct ResourceSummary {
     pub notes: Vec<Worded<ResourceNote>>,
 }
 
+impl ResourceSummary {
+    /// Returns how many devices are not healthy; 0 where that is not known.
+    pub(super) fn unhealthy(&self) -> i64 {
+        let healthy = self.healthy.and_then(|healthy| i64::try_from(healthy).ok());
+        self.capacity.zip(healthy).map_or(0, |(all, healthy)| (all - healthy).max(0))
+    }
+}
+
 /// A device that no active pod has.
 #[derive(
     Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema,
