@@ -69,6 +69,12 @@ impl Failure {
         self.kind
     }
 
+    /// Adds a hint that is read before the others.
+    pub fn hint_first(mut self, hint: impl Into<String>) -> Self {
+        self.hints.insert(0, hint.into());
+        self
+    }
+
     /// Returns the hints.
     pub fn hints(&self) -> &[String] {
         &self.hints

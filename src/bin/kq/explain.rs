@@ -6,7 +6,7 @@ use crate::output_format::{OutputFormat, formats};
 use crate::progress::waiting;
 use crate::source_args::{GATHERING, SourceArgs};
 use crate::write;
-use anyhow::Error;
+use anyhow::{Error, anyhow};
 use kq_core::explain::lines::{log_lines, message_lines};
 use kq_core::explain::{
     LogExplanation, LogFold, MessageExplanation, UnknownMessage, explain_message, is_log,
@@ -14,6 +14,7 @@ use kq_core::explain::{
 use kq_core::question::message::{message_needs, put_node};
 use kq_facts::overrides::Overrides;
 use kq_io::input::each_piece;
+use std::io::IsTerminal;
 
 /// Explain a message of the kubelet: which rule spoke, and what its numbers are
 ///
@@ -47,7 +48,7 @@ use kq_io::input::each_piece;
 #[command(verbatim_doc_comment)]
 pub struct Args {
     /// The message, or several lines of a log; - reads a log from standard input
-    #[arg(value_name = "MESSAGE", required_unless_present = "filename", num_args = 1..)]
+    #[arg(value_name = "MESSAGE", num_args = 1..)]
     message: Vec<String>,
 
     /// A file with a log, or with a message; - reads standard input
@@ -68,6 +69,10 @@ impl Args {
         let file = match (&self.filename, self.message.as_slice()) {
             (Some(file), _) => Some(file.as_str()),
             (None, [only]) if only == "-" => Some("-"),
+            (None, []) if !std::io::stdin().is_terminal() => Some("-"),
+            (None, []) => {
+                return Err(Failure::usage(anyhow!("no message")).hint("kq explain 'MESSAGE'"));
+            }
             _ => None,
         };
         if let Some(file) = file {
@@ -88,6 +93,10 @@ impl Args {
         each_piece(file, |bytes| fold.push(bytes))
             .map_err(|error| Failure::usage(Error::from(error)))?;
         let log = fold.finish();
+        if log.lines == 0 && self.filename.is_none() && self.message.is_empty() {
+            return Err(Failure::usage(anyhow!("no message"))
+                .hint("kq explain 'MESSAGE', or journalctl -u kubelet | kq explain -"));
+        }
         match &log.only {
             Some(line) => self.message(explain_message(line)),
             None => self.show_log(&log),
@@ -126,7 +135,11 @@ impl Args {
         let hint = unknown.hint();
         let failure = Failure::missing(Error::from(unknown));
         match self.message.as_slice() {
-            [word] if word.len() > 1 && !word.contains(char::is_whitespace) => {
+            // Names of pods have no capitals.
+            [word]
+                if word.len() > 1
+                    && !word.contains(|c: char| c.is_whitespace() || c.is_uppercase()) =>
+            {
                 match guess::hint(&["explain", word], &[]) {
                     Some(about_pod) => failure.hint(about_pod),
                     None => failure.hint(hint),

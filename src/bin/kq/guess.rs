@@ -79,8 +79,24 @@ const GUESSES: &[(&str, &str)] = &[
     ("probe POD", "kq probe run POD"),
     ("probes", "kq probe plan"),
     ("eviction", "kq evict rank"),
-    ("evict rank SIGNAL", "kq evict rank --signal SIGNAL"),
-    ("evict SIGNAL", "kq evict rank --signal SIGNAL"),
+    ("evict list", "kq evict rank"),
+    ("evict show", "kq evict rank"),
+    ("evict why POD", "kq why POD"),
+    ("evict memory", "kq evict rank --signal memory"),
+    ("evict disk", "kq evict rank --signal disk"),
+    ("evict pid", "kq evict rank --signal pid"),
+    ("evict rank memory", "kq evict rank --signal memory"),
+    ("evict rank disk", "kq evict rank --signal disk"),
+    ("evict rank pid", "kq evict rank --signal pid"),
+    ("evict rank POD", "kq why POD; kq evict rank has the place of each pod"),
+    ("evict", "kq evict rank"),
+    ("probe explain", "kq probe plan"),
+    ("probe list", "kq probe plan"),
+    ("preempt list", "kq preempt explain FILE --static, for a pod that is to come"),
+    ("cgroup list", "kq cgroup show"),
+    ("gc list", "kq gc images"),
+    ("devices show", "kq devices list"),
+    ("what-if kubelet-version=VERSION", "kq what-if kubelet-version VERSION"),
     ("pressure", "kq evict rank"),
     ("admit FILE", "kq admit explain FILE"),
     ("fits FILE", "kq admit explain FILE"),
@@ -115,6 +131,11 @@ fn fill(pattern: &[&str], words: &[&str], hint: &str, taken: &[&str]) -> Option<
     for (pattern, word) in pattern.iter().zip(words) {
         match pattern.split_once('=') {
             _ if pattern == word => {}
+            // A field of that name, with any value.
+            Some((field, value)) if !is_placeholder(field) => {
+                let given = word.split_once('=').filter(|(name, _)| *name == field)?.1;
+                hint = hint.replace(value, given);
+            }
             Some(_) if word.contains('=') => hint = hint.replace(pattern, word),
             None if is_placeholder(pattern) && !taken.contains(word) => {
                 hint = hint.replace(pattern, word)

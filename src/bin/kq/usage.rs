@@ -218,7 +218,7 @@ fn hint_at_command(error: &clap::Error, typed: &[OsString]) {
         ErrorKind::InvalidSubcommand | ErrorKind::UnknownArgument | ErrorKind::InvalidValue
     );
     let typed: Vec<&str> = typed.iter().skip(1).filter_map(|it| it.to_str()).collect();
-    let words: Vec<&str> = typed.iter().copied().filter(|it| !it.starts_with('-')).collect();
+    let words = without_flags(&typed);
     let command = Cli::command();
     let group = words.first().and_then(|word| command.find_subcommand(word));
     let taken: Vec<&str> =
@@ -227,6 +227,38 @@ fn hint_at_command(error: &clap::Error, typed: &[OsString]) {
     if let Some(hint) = hint.filter(|_| is_word) {
         note("hint", &brief(&hint));
     }
+}
+
+/// Returns the words that are no flags, and no values of flags.
+fn without_flags<'t>(typed: &[&'t str]) -> Vec<&'t str> {
+    let command = Cli::command();
+    let named = typed.iter().filter(|word| !word.starts_with('-'));
+    let below = named.fold(vec![&command], |mut path, word| {
+        let inner = path.last().and_then(|command| command.find_subcommand(word));
+        path.extend(inner);
+        path
+    });
+    // A group has no sources of a node; its commands have.
+    let with_commands =
+        below.iter().copied().flat_map(|it| std::iter::once(it).chain(it.get_subcommands()));
+    let flags: Vec<&clap::Arg> = with_commands.flat_map(Command::get_arguments).collect();
+    let takes_value = |word: &str| {
+        let is_it = |flag: &&&clap::Arg| match word.strip_prefix("--") {
+            Some(long) => flag.get_long() == Some(long),
+            None => flag.get_short().is_some_and(|short| word == format!("-{short}")),
+        };
+        flags.iter().find(is_it).is_some_and(|flag| flag.get_action().takes_values())
+    };
+    let mut words = Vec::new();
+    let mut is_value = false;
+    for word in typed {
+        match (is_value, word.starts_with('-')) {
+            (true, _) => is_value = false,
+            (false, true) => is_value = takes_value(word),
+            (false, false) => words.push(*word),
+        }
+    }
+    words
 }
 
 /// Puts a command before the flags that were typed before it.

@@ -39,7 +39,15 @@ impl PodWhy {
             Missing::new(MissingFact::Pods, format!("{what}: {}", failure.reason()))
         };
         let (end, report, missing) = match (end, report) {
-            (Err(failure), Err(_)) => return Err(failure),
+            // The node may know a pod of a similar name.
+            (Err(failure), Err(of_node)) => {
+                return Err(of_node
+                    .hints()
+                    .iter()
+                    .rev()
+                    .cloned()
+                    .fold(failure, Failure::hint_first));
+            }
             (Ok(end), Ok(report)) => (Some(end), Some(report), None),
             (Ok(end), Err(failure)) => {
                 (Some(end), None, Some(unknown("what its node says of the pod", &failure)))
