@@ -1,0 +1,1 @@
+s/string(o\.m\.GetContainerSwapBehavior(pod, container))/""/

@@ -1,0 +1,1 @@
+s,"github.com/opencontainers/cgroups","github.com/opencontainers/runc/libcontainer/cgroups",

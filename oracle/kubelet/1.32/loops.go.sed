@@ -1,0 +1,1 @@
+s/NewImageGCManager(nil, nil, nil, nil, nil, /NewImageGCManager(nil, nil, nil, nil, /

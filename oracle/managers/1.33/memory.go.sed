@@ -1,0 +1,2 @@
+s/AddContainer(context\.Background(), /AddContainer(/
+/^\t"context"$/d

@@ -1,0 +1,2 @@
+s/RemoveContainer(klog\.Background(), /RemoveContainer(context.Background(), /
+s/^import ($/import (\n\t"context"\n/

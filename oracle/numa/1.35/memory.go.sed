@@ -1,0 +1,3 @@
+/^\/\/ PodEntries are/d
+/^func PodEntries/,/^}/d
+/^\tif pods := PodEntries/,/^\t}/d
