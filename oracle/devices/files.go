@@ -271,11 +271,14 @@ type claimIn struct {
 func stateFile(in stateIn) (out any) {
 	kube.Gates(in.Gates)
 	var text []byte
-	if in.Operation == "load" {
+	if in.Operation != "encode" {
 		text = file(in.Text, in.Base64)
 	}
 	dir := folder(in.Kind, text)
 	defer os.RemoveAll(dir)
+	if in.Operation == "start" {
+		return started(in.Kind, dir)
+	}
 	failed := func(err error) object {
 		return object{"load": "error", "error": strings.ReplaceAll(err.Error(), dir, "{kubelet_root}")}
 	}
@@ -375,6 +378,21 @@ func stateFile(in stateIn) (out any) {
 		content[string(uid)] = shown
 	}
 	return object{"load": "ok", "content": content}
+}
+
+// started is how a start of the kubelet ends that finds a file of pods.
+func started(kind, dir string) (out object) {
+	defer func() {
+		switch cause := recover().(type) {
+		case nil:
+		case vector.Skip:
+			panic(cause)
+		default:
+			out = object{"start": "panic", "error": strings.ReplaceAll(fmt.Sprint(cause), dir, "{kubelet_root}")}
+		}
+	}()
+	readPods(kind, dir)
+	return object{"start": "goes on"}
 }
 
 func claims(in stateIn, dir string, failed func(error) object) any {

@@ -9,6 +9,8 @@ import (
 	"k8s.io/utils/cpuset"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/kubernetes/cmd/oracle/vector"
+	podallocation "k8s.io/kubernetes/pkg/kubelet/allocation"
 	allocation "k8s.io/kubernetes/pkg/kubelet/allocation/state"
 	cpustate "k8s.io/kubernetes/pkg/kubelet/cm/cpumanager/state"
 	drastate "k8s.io/kubernetes/pkg/kubelet/cm/dra/state"
@@ -50,6 +52,14 @@ func level(info allocation.PodResourceInfo) any { return info.PodLevelResources 
 
 func setInfo(state allocation.State, uid types.UID, info allocation.PodResourceInfo) error {
 	return state.SetPodResourceInfo(klog.Background(), uid, info)
+}
+
+// readPods reads the resources of pods as the start of the kubelet does.
+func readPods(kind, dir string) {
+	if kind == "actuated_pods_state" {
+		panic(vector.Skip("the manager of the runtime reads it"))
+	}
+	podallocation.OracleStart(dir)
 }
 
 func claim(one claimIn) drastate.ClaimInfoState {

@@ -4,3 +4,6 @@ s/^func level(.*/func level(allocation.PodResourceInfo) any { return nil }/
 /if device\.ShareID/,/}/d
 /if device\.Share != nil/,/}/d
 s/ "share_id": device\.ShareID,//
+/^func readPods/,/^}/c\
+func readPods(_, dir string) { podallocation.OracleStart(dir) }
+/"k8s.io\/kubernetes\/cmd\/oracle\/vector"$/d

@@ -29,7 +29,7 @@ pub fn version(case: &Value) -> KubeletVersion {
 
 /// Reads the feature gates that differ from the defaults of the version. Those that it lacks, or does not let be set, are
 /// passed over.
-pub fn rules(case: &Value) -> KubeletRules {
+pub fn gates(case: &Value) -> BTreeMap<String, bool> {
     let version = version(case);
     let mut set: BTreeMap<String, bool> = read(&case["feature_gates"]);
     if set.get("PodLevelResources") == Some(&false) {
@@ -39,8 +39,15 @@ pub fn rules(case: &Value) -> KubeletRules {
     set.retain(|name, on| {
         gate_state(name, version).is_some_and(|gate| !gate.locked || gate.default == *on)
     });
-    let gates = FeatureGates::for_version(version);
-    KubeletRules { gates: gates.with_overrides(&set).expect("gates that go together") }
+    set
+}
+
+/// Reads the rules that are in force.
+pub fn rules(case: &Value) -> KubeletRules {
+    let gates = FeatureGates::for_version(version(case));
+    KubeletRules {
+        gates: gates.with_overrides(&self::gates(case)).expect("gates that go together"),
+    }
 }
 
 /// Writes a float as the vectors do: without a point where it is whole.

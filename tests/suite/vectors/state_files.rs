@@ -2,7 +2,9 @@
 //!
 //! `{kubelet_root}` stands for its folder.
 
-use super::input::rules;
+use super::input::{gates, rules, version};
+use kq_core::kubelet_start::{ConfigContent, ConfigText, StartFacts, StartRule, examine};
+use kq_facts::cgroup_mode::CgroupVersion;
 use kq_facts::checkpoint::cpu_manager::{self, CpuState, KnownContainers};
 use kq_facts::checkpoint::dra::{self, ClaimInfo, DraDevice, DraRefusal};
 use kq_facts::checkpoint::layout::KnownLayouts;
@@ -11,6 +13,9 @@ use kq_facts::checkpoint::pod_allocation::{
     self, PodAllocation, PodAllocations, ResourceClaim, Resources,
 };
 use kq_facts::checkpoint::{Encoded, StateFile};
+use kq_facts::host::Text;
+use kq_facts::kubelet_process::as_started;
+use kq_facts::state_files::StateFiles;
 use kq_k8s::go_json::{GoBytes, decode};
 use kq_k8s::pod::{ResourceList, ResourceName};
 use serde_json::{Map, Value, json};
@@ -43,6 +48,9 @@ pub fn answer(case: &Value) -> Value {
     let kind = case["kind"].as_str().expect("a kind");
     let encode = case["operation"] == "encode";
     let bytes = if encode { Vec::new() } else { bytes_of(case) };
+    if case["operation"] == "start" {
+        return start(case, kind, &bytes);
+    }
     match (kind, encode) {
         ("cpu_manager_state", true) => encoded(cpu_manager::encode(&cpu_state(case, gate))),
         ("memory_manager_state", true) => {
@@ -340,9 +348,41 @@ fn encode_pods(pods: &Value) -> Value {
     encoded(pod_allocation::encode(&pods))
 }
 
+/// How a start ends that finds the file.
+fn start(case: &Value, name: &str, bytes: &[u8]) -> Value {
+    const FOLDER: &str = "/var/lib/kubelet";
+    let text = Text::Read(String::from_utf8_lossy(bytes).into_owned());
+    let files = StateFiles { folder: FOLDER.to_owned(), files: [(name.to_owned(), text)].into() };
+    let config = json!({
+        "apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration",
+        "featureGates": gates(case),
+    });
+    let path = format!("{FOLDER}/config.yaml");
+    let examination = examine(&StartFacts {
+        version: Some(version(case)),
+        process: as_started(&["kubelet".to_owned()]).as_ref(),
+        config_file: Some(ConfigText { path, content: ConfigContent::document(config) }),
+        cgroup_version: Some(CgroupVersion::V2),
+        state_files: Some(&files),
+        ..StartFacts::default()
+    });
+    let stop = examination.problems.iter().find_map(|problem| match &problem.rule {
+        StartRule::StateFile { error, panics, .. } => Some((error.replace(FOLDER, ROOT), *panics)),
+        _ => None,
+    });
+    match stop {
+        None => json!({"start": "goes on"}),
+        Some((error, true)) => json!({"start": "panic", "error": error}),
+        Some((error, false)) => json!({"start": "error", "error": error}),
+    }
+}
+
 fn load_pods(name: &str, bytes: &[u8]) -> Value {
     let file = StateFile::named(name).expect("a file of state");
-    let load = pod_allocation::load(bytes);
+    let load = match file {
+        StateFile::PodStatus => pod_allocation::load_v1_32(bytes),
+        _ => pod_allocation::load(bytes),
+    };
     let mut out = json!({});
     if let Some(pre_image) = load.pre_image() {
         out = json!({

@@ -1,0 +1,1 @@
+s/^\tnewStateImpl(folder, allocatedPodsStateFile)/&\n\tnewStateImpl(folder, actuatedPodsStateFile)/

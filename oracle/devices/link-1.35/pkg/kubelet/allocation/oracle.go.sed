@@ -1,0 +1,2 @@
+s/klog\.Background(), //
+/"k8s.io\/klog\/v2"$/d
