@@ -79,7 +79,9 @@ pub(super) fn pods(
             && let Some(text) = text(facts, found, StateFile::PodStatus)
             && let Err(refusal) = pod_allocation::load_v1_32(text.as_bytes()).outcome
         {
-            panics(found, Stage::Create, folder, StateFile::PodStatus, &refusal.to_string());
+            let file = StateFile::PodStatus;
+            let refusal = file.refusal(&refusal.to_string(), folder);
+            panics(found, Stage::Create, folder, file, &refusal);
         }
         return;
     }
@@ -87,6 +89,13 @@ pub(super) fn pods(
         facts.version().always_stores_pods() || read.gates.enabled(Gate::InPlacePodVerticalScaling);
     if !is_on {
         return;
+    }
+    // `NewMainKubelet` makes the allocation manager before the one of the runtime, which has the actuated resources since 1.35.
+    let file = StateFile::AllocatedPods;
+    if let Some(text) = text(facts, found, file)
+        && let Err(refusal) = pod_allocation::load(text.as_bytes()).outcome
+    {
+        panics(found, Stage::Create, folder, file, &file.refusal(&refusal.to_string(), folder));
     }
     let file = StateFile::ActuatedPods;
     if let Some(text) = text(facts, found, file)
@@ -102,12 +111,6 @@ pub(super) fn pods(
             }
             false => panics(found, Stage::Create, folder, file, &refusal),
         }
-    }
-    let file = StateFile::AllocatedPods;
-    if let Some(text) = text(facts, found, file)
-        && let Err(refusal) = pod_allocation::load(text.as_bytes()).outcome
-    {
-        panics(found, Stage::Create, folder, file, &file.refusal(&refusal.to_string(), folder));
     }
 }
 

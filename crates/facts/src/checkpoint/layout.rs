@@ -180,7 +180,14 @@ pub(super) fn dump_checkpoint<P: PreImage + ?Sized>(
 
 /// Reads a file into the kubelet's prepared value, and returns why it is incomplete.
 pub(super) fn read_file<T: GoValue + Default>(bytes: &[u8]) -> (T, Option<String>) {
-    let mut value = T::default();
+    read_file_into(T::default(), bytes)
+}
+
+/// Reads a file into a value that has something already.
+pub(super) fn read_file_into<T: GoValue + Default>(
+    mut value: T,
+    bytes: &[u8],
+) -> (T, Option<String>) {
     match decode(bytes, &mut value) {
         Ok(()) => (value, None),
         // Go checks the whole text before it changes the value.

@@ -9,7 +9,7 @@
 
 use crate::checkpoint::Encoded;
 use crate::checkpoint::go_dump::{Fnv32, PreImage};
-use crate::checkpoint::layout::read_file;
+use crate::checkpoint::layout::{read_file, read_file_into};
 use kq_k8s::go_json::to_go_json;
 use kq_k8s::go_json::{GoList, GoValue, Reader, Stop, go_struct};
 use kq_k8s::pod::{ResourceList, ResourceName};
@@ -59,7 +59,7 @@ struct DataOf132 {
 }
 
 go_struct!(DataOf132 = "state.PodResourceAllocationInfo" {
-    "allocationEntries" => entries: "state.PodResourceAllocation",
+    "allocationEntries" => entries: "map[string]map[string]v1.ResourceRequirements",
 });
 
 #[derive(Default)]
@@ -136,11 +136,6 @@ impl From<ResourcesRead> for Resources {
 
 fn containers(read: Containers) -> BTreeMap<String, Resources> {
     read.into_iter().flatten().map(|(name, resources)| (name, resources.into())).collect()
-}
-
-/// Reads the envelope, and returns why it is incomplete.
-fn read_envelope(bytes: &[u8]) -> (Envelope, Option<String>) {
-    read_file(bytes)
 }
 
 /// Reads the text of 1.33 and later.
@@ -241,6 +236,9 @@ pub enum PodsRefusal {
     /// The text in the envelope cannot be read.
     #[error("failed to get pod resource information: {0}")]
     Data(String),
+    /// The same of a kubelet 1.32 (`restoreState`, `pkg/kubelet/status/state/state_checkpoint.go`).
+    #[error("failed to get pod resource allocation info: {0}")]
+    DataOf1_32(String),
 }
 
 /// Returns the text that is hashed, the data as a Go string, and its checksum.
@@ -265,16 +263,24 @@ impl PodsLoad {
 
 /// Loads `allocated_pods_state` or `actuated_pods_state` as a kubelet does that starts.
 pub fn load(bytes: &[u8]) -> PodsLoad {
-    load_with(bytes, read_data)
+    load_with(read_file(bytes), read_data, PodsRefusal::Data)
 }
 
 /// Loads `pod_status_manager_state` as a kubelet 1.32 does that starts.
 pub fn load_v1_32(bytes: &[u8]) -> PodsLoad {
-    load_with(bytes, read_data_of_1_32)
+    // It reads into a checkpoint of no allocations (`restoreState`, `pkg/kubelet/status/state/state_checkpoint.go`): what the
+    // file lacks is of that one.
+    let data = "null".to_owned();
+    let checksum = hashed(&data).1.into();
+    let envelope = read_file_into(Envelope { data, checksum }, bytes);
+    load_with(envelope, read_data_of_1_32, PodsRefusal::DataOf1_32)
 }
 
-fn load_with(bytes: &[u8], read: fn(&str) -> Result<PodAllocations, String>) -> PodsLoad {
-    let (Envelope { data, checksum }, error) = read_envelope(bytes);
+fn load_with(
+    (Envelope { data, checksum }, error): (Envelope, Option<String>),
+    read: fn(&str) -> Result<PodAllocations, String>,
+    refuse: fn(String) -> PodsRefusal,
+) -> PodsLoad {
     let (_, checksum_computed) = hashed(&data);
     if let Some(error) = error {
         return PodsLoad {
@@ -287,7 +293,7 @@ fn load_with(bytes: &[u8], read: fn(&str) -> Result<PodAllocations, String>) -> 
     }
     let shown = read(&data);
     let outcome = match checksum == u64::from(checksum_computed) {
-        true => shown.clone().map_err(PodsRefusal::Data),
+        true => shown.clone().map_err(refuse),
         false => Err(PodsRefusal::Corrupt),
     };
     PodsLoad { data: Some(data), checksum_in_file: checksum, checksum_computed, outcome, shown }

@@ -70,7 +70,7 @@ impl StateFile {
             Self::Cpu => "the CPU manager",
             Self::Memory => "the memory manager",
             Self::AllocatedPods | Self::ActuatedPods => "pod resource information",
-            Self::PodStatus => "the pod allocation",
+            Self::PodStatus => "pod allocation",
             Self::Devices | Self::Dra => return cause.to_owned(),
         };
         let path = quote(&format!("{}/{}", folder.trim_end_matches('/'), self.name()));

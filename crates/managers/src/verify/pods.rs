@@ -42,7 +42,7 @@ pub(super) fn examine(
         Err(refusal) => {
             verdict.refuse(file, kind, &refusal.to_string());
             verdict.damaged(match refusal {
-                PodsRefusal::Data(error) => Damage::of_type(error),
+                PodsRefusal::Data(error) | PodsRefusal::DataOf1_32(error) => Damage::of_type(error),
                 _ => {
                     let error = found.data.is_none().then(|| refusal.to_string());
                     Damage::of(kind, bytes, error, |bytes| read(bytes).outcome.is_ok())
