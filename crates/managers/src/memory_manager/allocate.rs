@@ -9,7 +9,6 @@ use crate::manager::hints::{Hint, NumaNodes};
 use crate::manager::topology::TopologyDecision;
 use kq_facts::checkpoint::memory_manager::{Block, MachineState};
 use kq_k8s::pod::{Container, Pod};
-use kq_k8s::resources::has_pod_level_resources;
 
 /// The NUMA nodes that the topology manager chose for a container.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -107,7 +106,7 @@ impl StaticMemory {
         if !self.is_guaranteed(pod) {
             return Ok(());
         }
-        if !self.manages_pod_level() && has_pod_level_resources(pod) {
+        if self.skips(pod) {
             return Ok(());
         }
         if let Some(blocks) = self.blocks(pod, &container.name) {

@@ -1,7 +1,9 @@
 //! The NUMA nodes that a container or pod could have: `GetTopologyHints`, `GetPodTopologyHints`, `calculateHints`,
 //! `regenerateHints` and `findBestHint` in `policy_static.go`, `IterateBitMasks` in `topologymanager/bitmask`.
 
-use super::request::{requested_by_container, requested_by_pod, validate_pod_scope};
+use super::request::{
+    counts_as_whole, requested_by_container, requested_by_pod, validate_pod_scope,
+};
 use super::reuse::mask;
 use super::state::{cells, is_group, node, node_mut, table};
 use super::{Amounts, MemoryCrash, StaticMemory};
@@ -11,7 +13,6 @@ use crate::topology_manager::has_bit;
 use kq_facts::checkpoint::memory_manager::{Block, MachineState};
 use kq_k8s::pod::{Container, Pod};
 use kq_k8s::qos::{QosClass, effective_qos_class};
-use kq_k8s::resources::has_pod_level_resources;
 
 /// Why there are no hints.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -42,7 +43,7 @@ impl StaticMemory {
         let Ok(requested) = requested_by_container(pod, container, self.gates) else {
             return Ok(None);
         };
-        if !self.manages_pod_level() && has_pod_level_resources(pod) {
+        if self.skips(pod) {
             return Ok(None);
         }
         match self.blocks(pod, &container.name) {
@@ -57,11 +58,10 @@ impl StaticMemory {
             return Ok(None);
         }
         let Ok(requested) = requested_by_pod(pod, self.gates) else { return Ok(None) };
-        let has_own = has_pod_level_resources(pod);
-        if !self.manages_pod_level() && has_own {
+        if self.skips(pod) {
             return Ok(None);
         }
-        if has_own && validate_pod_scope(pod, self.gates).is_err() {
+        if counts_as_whole(pod, self.gates) && validate_pod_scope(pod, self.gates).is_err() {
             return Ok(Some(impossible(&requested)));
         }
         if requested.is_empty() {

@@ -38,7 +38,10 @@ pub use start::{AssignmentProblem, MemoryStartError, MemoryStartOutcome, Started
 pub use state::MemoryCrash;
 
 use kq_facts::checkpoint::memory_manager::MemoryState;
-use kq_k8s::feature_gates::{FeatureGates, Gate};
+use kq_k8s::feature_gates::FeatureGates;
+use kq_k8s::kubelet_rules::KubeletRules;
+use kq_k8s::pod::Pod;
+use kq_k8s::resources::has_pod_level_resources;
 
 /// The amounts of memory that something asks for, in bytes, by `memory` or `hugepages-2Mi`.
 pub type Amounts = std::collections::BTreeMap<String, u64>;
@@ -59,9 +62,9 @@ impl StaticMemory {
         Self { state, reusable: ReusableMemory::default(), gates }
     }
 
-    /// Returns true if pods with pod-level resources are managed.
-    fn manages_pod_level(&self) -> bool {
-        self.gates.enabled(Gate::PodLevelResourceManagers)
-            && self.gates.enabled(Gate::PodLevelResources)
+    /// Returns true if a pod is left alone for its pod-level resources.
+    fn skips(&self, pod: &Pod) -> bool {
+        KubeletRules { gates: self.gates }.skips_pod_level_resources()
+            && has_pod_level_resources(pod)
     }
 }

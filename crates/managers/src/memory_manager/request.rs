@@ -24,7 +24,7 @@ fn amounts(list: &ResourceList) -> Result<Vec<(String, i64)>, NotAnAmount> {
 }
 
 /// Returns true if a pod's own resources count.
-fn counts_as_whole(pod: &Pod, gates: FeatureGates) -> bool {
+pub(super) fn counts_as_whole(pod: &Pod, gates: FeatureGates) -> bool {
     gates.enabled(Gate::PodLevelResourceManagers) && has_pod_level_resources(pod)
 }
 
