@@ -307,6 +307,18 @@ impl KubeletVersion {
         self.at_least(33)
     }
 
+    /// Returns true if errors about the configuration show their numbers as JSON (since 1.34): before, unsigned ones have base 16
+    /// (`ErrorBody` in `apimachinery/pkg/util/validation/field/errors.go`).
+    pub fn shows_numbers_as_json(self) -> bool {
+        self.at_least(34)
+    }
+
+    /// Returns true if `showHiddenMetricsForVersion` is refused as a field (since 1.36); before, as a flag
+    /// (`ValidateShowHiddenMetricsVersion` in `component-base/metrics/options.go`).
+    pub fn names_field_of_hidden_metrics(self) -> bool {
+        self.at_least(36)
+    }
+
     /// Returns true if `tracing` needs its gate (before 1.34).
     pub fn needs_gate_for_tracing(self) -> bool {
         !self.at_least(34)

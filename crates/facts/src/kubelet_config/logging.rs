@@ -25,7 +25,12 @@ pub fn logging_errors(config: &KubeletConfiguration, gates: &FeatureGates) -> Ve
         ),
         other => errors.push(unsupported_format(other)),
     }
+    let shown = |verbosity: i64| match gates.version().shows_numbers_as_json() {
+        true => verbosity.to_string(),
+        false => format!("{verbosity:#x}"),
+    };
     if let Some(verbosity) = logging.verbosity.filter(|verbosity| *verbosity > MOST) {
+        let verbosity = shown(verbosity);
         errors.push(format!("logging.verbosity: Invalid value: {verbosity}: Must be <= {MOST}"));
     }
     let files = logging.vmodule.as_deref().unwrap_or_default();
@@ -46,7 +51,7 @@ pub fn logging_errors(config: &KubeletConfiguration, gates: &FeatureGates) -> Ve
             ));
         }
         if item.verbosity > MOST {
-            let verbosity = item.verbosity;
+            let verbosity = shown(item.verbosity);
             errors.push(format!(
                 "logging.vmodule[{at}]: Invalid value: {verbosity}: Must be <= {MOST}"
             ));

@@ -206,10 +206,12 @@ pub fn validate_with_logging(
     broken.0.extend(of_the_system(given, version, cgroups, config.fail_cgroup_v1));
     let hidden = given.show_hidden_metrics_for_version.as_deref().unwrap_or_default();
     let allowed = format!("{}.{}", version.major, version.minor - 1);
-    broken.check(
-        !hidden.is_empty() && hidden != allowed,
-        ValidationError::HiddenMetrics { given: hidden.to_owned(), allowed: allowed.clone() },
-    );
+    let is_refused = !hidden.is_empty() && hidden != allowed;
+    let error = match version.names_field_of_hidden_metrics() {
+        true => ValidationError::HiddenMetrics { given: hidden.to_owned(), allowed },
+        false => ValidationError::HiddenMetricsFlag { allowed },
+    };
+    broken.check(is_refused, error);
     broken.0.extend(logging_errors(given, gates).into_iter().map(ValidationError::Logging));
     tracing(given, version, gates, &mut broken);
     if let Some(factor) = config.memory_throttling_factor {

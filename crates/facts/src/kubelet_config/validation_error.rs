@@ -170,6 +170,10 @@ pub enum ValidationError {
     )]
     HiddenMetrics { given: String, allowed: String },
     #[error(
+        "--show-hidden-metrics-for-version must be omitted or have the value '{allowed}'. Only the previous minor version is allowed"
+    )]
+    HiddenMetricsFlag { allowed: String },
+    #[error(
         "invalid configuration: tracing should not be configured if KubeletTracing feature flag is disabled."
     )]
     TracingNeedsGate,
