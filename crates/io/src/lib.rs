@@ -5,6 +5,7 @@
 
 pub mod certificates;
 pub mod clock;
+pub mod credential_plugin;
 pub mod drop_ins;
 pub mod input;
 pub mod interrupt;

@@ -163,10 +163,11 @@ fn run(
 }
 
 /// A process that does not outlive the question.
-struct Process(Child);
+pub(crate) struct Process(pub(crate) Child);
 
 impl Process {
-    fn ended(&mut self, end: Instant) -> io::Result<Option<ExitStatus>> {
+    /// Waits for its end, but no longer than until `end`.
+    pub(crate) fn ended(&mut self, end: Instant) -> io::Result<Option<ExitStatus>> {
         loop {
             match self.0.try_wait()? {
                 None if Instant::now() < end => thread::sleep(PAUSE),
@@ -185,7 +186,7 @@ impl Drop for Process {
 }
 
 /// Reads a pipe to its end, or to the limit. Beyond it, the writer gets SIGPIPE.
-pub(super) fn beginning_of(
+pub(crate) fn beginning_of(
     pipe: Option<impl Read + Send + 'static>,
     limit: u64,
 ) -> Receiver<io::Result<Vec<u8>>> {

@@ -108,12 +108,12 @@ pub fn files_trusted(root: &Path, folder: &str) -> Result<Vec<String>, ReadError
 }
 
 /// The owner of a file that names other files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Namer {
     /// The owner of the file; `None`: others may have written it as well, and it names no files.
     owner: Option<u32>,
-    /// The file is trusted.
-    is_trusted: bool,
+    /// Why the file is not trusted; `None`: it is.
+    untrusted: Option<String>,
 }
 
 impl Namer {
@@ -122,27 +122,57 @@ impl Namer {
         let stat = fs::fstat(file).map_err(system)?;
         let has_other_writers = stat.st_mode & WRITE_OF_OTHERS != 0
             || (stat.st_mode & WRITE_OF_GROUP != 0 && !is_trusted_group(stat.st_gid));
-        let place = std::path::absolute(path).ok().and_then(|path| {
-            let place = walk(Path::new("/"), &path.to_string_lossy()).ok()?;
-            check_file(&place.file, &place.stat, &place.shown).ok().map(|()| place.stat)
+        let untrusted = check_path(&stat, path).err().map(|error| match error {
+            ReadError::Untrusted(reason) => reason,
+            error => error.to_string(),
         });
-        let is_trusted =
-            place.is_some_and(|it| (it.st_dev, it.st_ino) == (stat.st_dev, stat.st_ino));
-        Ok(Self { owner: (!has_other_writers).then_some(stat.st_uid), is_trusted })
+        Ok(Self { owner: (!has_other_writers).then_some(stat.st_uid), untrusted })
     }
 
     /// Returns why a file may not be named by this one: it belongs neither to the same owner, nor to a
     /// trusted user where this one is trusted.
-    pub fn refuses(self, named: &File) -> Result<Option<String>, ReadError> {
+    pub fn refuses(&self, named: &File) -> Result<Option<String>, ReadError> {
         let uid = fs::fstat(named).map_err(system)?.st_uid;
         Ok(match self.owner {
-            Some(owner) if uid == owner || (self.is_trusted && is_trusted_user(uid)) => None,
+            Some(owner) if uid == owner || (self.untrusted.is_none() && is_trusted_user(uid)) => {
+                None
+            }
             Some(owner) => Some(format!(
                 "it belongs to user {uid}, and the kubeconfig that names it to user {owner}"
             )),
             None => Some("others can write the kubeconfig that names it".to_owned()),
         })
     }
+
+    /// Returns why this file may not name a program that kq runs. For root it must be trusted, with every folder above it;
+    /// for another user it is enough that the file is their own or root's, and that no other user can write to it.
+    pub fn refuses_programs(&self) -> Option<String> {
+        if is_root() {
+            return self.untrusted.clone();
+        }
+        match self.owner {
+            Some(owner) if is_trusted_user(owner) => None,
+            Some(owner) => {
+                Some(format!("it belongs to user {owner}, expected {}", trusted_users()))
+            }
+            None => Some("others can write it".to_owned()),
+        }
+    }
+}
+
+/// Checks that a path leads to an open file, and that both are trusted.
+fn check_path(opened: &Stat, path: &Path) -> Result<(), ReadError> {
+    let path = std::path::absolute(path).map_err(|error| ReadError::System(plain(&error)))?;
+    let place = walk(Path::new("/"), &path.to_string_lossy())?;
+    if (place.stat.st_dev, place.stat.st_ino) != (opened.st_dev, opened.st_ino) {
+        return Err(untrusted(format!("{} was replaced meanwhile", place.shown)));
+    }
+    check_file(&place.file, &place.stat, &place.shown)
+}
+
+/// Returns true if kq runs as root.
+pub fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
 }
 
 /// Returns the type of the entry at a path below the node's root, if every folder above it is trusted.
@@ -426,8 +456,7 @@ fn open_place(place: &Place) -> Result<File, ReadError> {
 /// user's own group usually has no other member. Root's group is not: a container that runs as any user with the group 0
 /// is a member of it, and may have mounted the folder.
 fn is_trusted_group(gid: u32) -> bool {
-    let is_root = rustix::process::geteuid().is_root();
-    !is_root && gid != 0 && gid == rustix::process::getegid().as_raw()
+    !is_root() && gid != 0 && gid == rustix::process::getegid().as_raw()
 }
 
 fn kind_of(stat: &Stat) -> FileType {
