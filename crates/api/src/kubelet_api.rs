@@ -91,6 +91,8 @@ impl KubeletApi {
                 headers,
                 body: Bytes::new(),
                 tls: tls.as_ref(),
+                #[cfg(feature = "apiserver")]
+                proxy: None,
                 max_body: MAX_BODY,
             };
             let connection = match &self.server {

@@ -194,7 +194,7 @@ impl KubeletServer<'_> {
     }
 
     fn certificate(&self, kubeconfig: &Kubeconfig) -> Result<Option<ClientCertificate>, ApiError> {
-        client_certificate(kubeconfig.place(self.root), self.spec.context.as_deref())
+        client_certificate(kubeconfig.place(self.root), &self.spec.choice)
     }
 
     /// Returns the known facts about the kubelet's endpoints.

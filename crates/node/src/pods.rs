@@ -141,8 +141,7 @@ impl Kubeconfig {
             Self::File(path) => KubeconfigPlace::Named(path),
             // Several files are merged as kubectl merges them.
             Self::Environment(_) => KubeconfigPlace::Usual,
-            // A file that no flag names is treated like a file of the node: it must be root's, or of the user who runs kq.
-            Self::Home(path) => KubeconfigPlace::OfNode { root: Path::new("/"), path },
+            Self::Home(path) => KubeconfigPlace::Home(path),
             Self::OfNode(path) => KubeconfigPlace::OfNode { root, path },
         }
     }
@@ -226,7 +225,7 @@ pub fn api_server(spec: &NodeSpec, snapshot: &Snapshot) -> Result<ApiServer, Fai
     let found = kubeconfigs(spec, node, root, snapshot.kubelet.value());
     let by = |kubeconfig: Option<&Kubeconfig>| {
         let place = kubeconfig.map_or(KubeconfigPlace::Usual, |found| found.place(root));
-        connect(place, spec.context.as_deref(), spec.timeout)
+        connect(place, &spec.choice, spec.timeout)
     };
     let source = snapshot.pods.found.as_ref().map_or("", |found| found.source.as_str());
     let (last, before) = match found.split_last() {
@@ -276,8 +275,7 @@ impl PodsQuestion<'_> {
             let tried = FailedSource { source, reason };
             (Err(tried.clone()), Lookup { found: None, tried: vec![tried] })
         };
-        let context = self.spec.context.as_deref();
-        let server = match connect(place, context, self.spec.timeout) {
+        let server = match connect(place, &self.spec.choice, self.spec.timeout) {
             Ok(server) => server,
             Err(error) => return failed(shown, error.to_string()),
         };

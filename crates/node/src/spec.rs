@@ -3,7 +3,7 @@
 use super::source_order::{NodeFlags, NodeInQuestion, RootFolder, SourceFlags};
 use anyhow::anyhow;
 use kq_answer::Failure;
-use kq_api::api_server::{ApiError, ApiServer, KubeconfigPlace, connect};
+use kq_api::api_server::{ApiError, ApiServer, KubeconfigChoice, KubeconfigPlace, connect};
 use kq_facts::cgroup_name::kubelet_roots;
 use kq_facts::cgroup_tree::CgroupPath;
 use kq_facts::input_name::shown;
@@ -32,8 +32,8 @@ pub struct NodeSpec {
     pub node_name: Option<String>,
     /// The kubeconfig; `None`: that of the environment, else the kubelet's own.
     pub kubeconfig: Option<PathBuf>,
-    /// The context in the kubeconfig; `None`: its current one.
-    pub context: Option<String>,
+    /// What is chosen in the kubeconfig.
+    pub choice: KubeconfigChoice,
     /// The kubelet's API; `None`: as its configuration says.
     pub kubelet_url: Option<String>,
     /// A file with a bearer token for the kubelet's API.
@@ -79,7 +79,7 @@ impl Default for NodeSpec {
             pods_from: None,
             node_name: None,
             kubeconfig: None,
-            context: None,
+            choice: KubeconfigChoice::default(),
             kubelet_url: None,
             kubelet_token_file: None,
             kubelet_client_certificate: None,
@@ -127,7 +127,7 @@ impl NodeSpec {
     ///
     /// Fails where no kubeconfig is usable, and where the server cannot be reached.
     pub fn connect(&self) -> Result<ApiServer, ApiError> {
-        connect(self.kubeconfig_place(), self.context.as_deref(), self.timeout)
+        connect(self.kubeconfig_place(), &self.choice, self.timeout)
     }
 
     /// Rejects a snapshot of another node than the named one.

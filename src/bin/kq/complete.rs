@@ -285,6 +285,7 @@ fn home() -> Option<PathBuf> {
 /// Gathers facts; what takes too long is given up.
 fn gather(spec: NodeSpec, needs: Needs) -> Option<Box<Snapshot>> {
     let deadline = if spec.snapshot.is_some() { SNAPSHOT_DEADLINE } else { DEADLINE };
+    kq_io::credential_plugin::turn_off();
     let (sender, gathered) = mpsc::channel();
     thread::spawn(move || sender.send(kq_node::gather(&spec, None, needs).ok().map(Box::new)));
     gathered.recv_timeout(deadline).ok().flatten()

@@ -13,6 +13,7 @@ mod explain;
 mod fleet;
 mod gc;
 mod guess;
+mod kubeconfig_args;
 mod man;
 mod node_args;
 mod output_format;
@@ -54,6 +55,8 @@ fn main() -> ExitCode {
         return code;
     }
     exit::watch_memory();
+    // A plugin may ask the person at the terminal.
+    kq_io::credential_plugin::run_within(|run| progress::suspended(run));
     exit::watch_reads();
     let code = answer(line).unwrap_or_else(|failure| exit::report(&failure));
     exit::ending(code).into()

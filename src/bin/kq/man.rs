@@ -70,6 +70,16 @@ const ENVIRONMENT: &[Entry] = &[
         "The kubeconfig files for the API server, separated by colons; --kubeconfig wins.",
     ),
     entry(
+        "HTTPS_PROXY",
+        Arguments(&["kubeconfig"]),
+        "The proxy for the API server, as for kubectl; proxy-url in the kubeconfig wins.",
+    ),
+    entry(
+        "NO_PROXY",
+        Arguments(&["kubeconfig"]),
+        "The hosts, domains and networks without a proxy, separated by commas.",
+    ),
+    entry(
         "CONTAINER_RUNTIME_ENDPOINT",
         Arguments(&["runtime_endpoint"]),
         "The socket of the container runtime; --runtime-endpoint wins.",

@@ -1,6 +1,7 @@
 //! The flags that name the sources of facts, and those that refresh an answer.
 
 use crate::exit::{Code, Failure, note, tell_all};
+use crate::kubeconfig_args::ChoiceArgs;
 use crate::node_args::RootArgs;
 use crate::progress::waiting;
 use crate::write;
@@ -64,9 +65,8 @@ pub struct SourceArgs {
     #[arg(long, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
 
-    /// The context in the kubeconfig
-    #[arg(long, value_name = "NAME")]
-    pub context: Option<String>,
+    #[command(flatten)]
+    pub choice: ChoiceArgs,
 
     /// The kubelet's API, such as https://127.0.0.1:10250 (default: the address in its configuration)
     #[arg(long, value_name = "URL")]
@@ -132,7 +132,6 @@ impl SourceArgs {
             (self.pods_from.is_some(), "--pods-from"),
             (self.node_name.is_some(), "--node-name"),
             (self.kubeconfig.is_some(), "--kubeconfig"),
-            (self.context.is_some(), "--context"),
             (self.kubelet_url.is_some(), "--kubelet-url"),
             (self.kubelet_token_file.is_some(), "--kubelet-token-file"),
             (self.kubelet_client_certificate.is_some(), "--kubelet-client-certificate"),
@@ -141,7 +140,8 @@ impl SourceArgs {
             (self.kubelet_insecure_skip_tls_verify, "--kubelet-insecure-skip-tls-verify"),
             (self.runtime_endpoint.is_some(), "--runtime-endpoint"),
         ];
-        given.into_iter().filter(|(is_given, _)| *is_given).map(|(_, flag)| flag)
+        let given = given.into_iter().filter(|(is_given, _)| *is_given).map(|(_, flag)| flag);
+        given.chain(self.choice.given())
     }
 
     /// Returns what the flags say.
@@ -155,7 +155,7 @@ impl SourceArgs {
             pods_from: sources.pods_from,
             node_name: sources.node_name,
             kubeconfig: sources.kubeconfig,
-            context: sources.context,
+            choice: sources.choice.choice(),
             kubelet_url: sources.kubelet_url,
             kubelet_token_file: sources.kubelet_token_file,
             kubelet_client_certificate: sources.kubelet_client_certificate,

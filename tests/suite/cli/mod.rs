@@ -137,6 +137,9 @@ mod hints;
 /// A run that is met half-way.
 #[cfg(any(feature = "apiserver", feature = "cri"))]
 pub mod interactive;
+/// What is chosen in a kubeconfig and said over it.
+#[cfg(feature = "apiserver")]
+mod kubeconfig_choice;
 /// The layouts of distributions.
 mod layouts;
 /// Findings for other programs.
@@ -188,6 +191,9 @@ mod probe_plan;
 mod probe_run;
 /// `kq probe simulate`
 mod probe_simulate;
+/// The API server behind a proxy.
+#[cfg(feature = "apiserver")]
+mod proxy;
 /// The README's sessions.
 mod readme;
 /// `kq report`: the file, the answers in it, and what is refused.

@@ -227,6 +227,7 @@ fn a_real_kubelet_does_what_kq_says_before() {
     } else {
         // It reads the logs of its pods through the API server, which does not reach into the machine.
         a_fleet_answers_as_the_node_does(&cluster);
+        a_credential_plugin_logs_in(&cluster);
         a_fleet_changes_the_node(&cluster);
     }
     let _plugin = devices_are_those_that_were_said(&cluster);
@@ -274,6 +275,40 @@ fn a_fleet_answers_as_the_node_does(cluster: &Cluster) {
     assert_eq!(there, here(), "{}", ran.text());
     let pods = cluster.request("GET", "/api/v1/namespaces/kube-system/pods", None);
     assert_eq!(pods["items"], json!([]), "a pod is left behind");
+}
+
+/// The administrator's certificate comes from a credential plugin, as on clouds.
+fn a_credential_plugin_logs_in(cluster: &Cluster) {
+    let pki = cluster.folder.join("pki");
+    let read = |name: &str| fs::read_to_string(pki.join(name)).expect("a file of the cluster");
+    // Root's own folder: what others may write names no program.
+    let folder = tempfile::Builder::new().tempdir_in("/run").expect("a folder");
+    let api = "client.authentication.k8s.io/v1";
+    let answer = json!({
+        "kind": "ExecCredential", "apiVersion": api,
+        "status": {"clientCertificateData": read("admin.crt"), "clientKeyData": read("admin.key")},
+    });
+    let config = json!({
+        "apiVersion": "v1", "kind": "Config", "current-context": "here",
+        "contexts": [{"name": "here", "context": {"cluster": "c", "user": "u"}}],
+        "clusters": [{"name": "c", "cluster": {
+            "server": cluster.server, "certificate-authority": pki.join("ca.crt"),
+        }}],
+        "users": [{"name": "u", "user": {"exec": {
+            "apiVersion": api, "command": "/bin/cat", "args": [folder.path().join("answer")],
+            "interactiveMode": "Never",
+        }}}],
+    });
+    for (name, value) in [("answer", &answer), ("config", &config)] {
+        fs::write(folder.path().join(name), value.to_string()).expect("written");
+    }
+    let kubeconfig = folder.path().join("config").display().to_string();
+    let ran = kq("preempt explain examples/night/dns.yaml --all-nodes -o json --as kq --as-group system:masters")
+        .env("KUBECONFIG", kubeconfig)
+        .run();
+    let answer: Value =
+        serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {}", ran.text()));
+    assert_eq!(answer["nodes"][0]["node"], NODE, "{}", ran.text());
 }
 
 fn a_fleet_changes_the_node(cluster: &Cluster) {

@@ -3,7 +3,7 @@
 use super::{EVE, is_root, never_asked};
 use crate::edges::http_server::pki::Authority;
 use crate::edges::http_server::{AMPLE, Server, Wire, json};
-use kq_api::api_server::{KubeconfigPlace, connect};
+use kq_api::api_server::{KubeconfigChoice, KubeconfigPlace, connect};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};
@@ -45,7 +45,8 @@ impl Setting {
     }
 
     fn ask(&self, place: KubeconfigPlace<'_>) -> Result<(), String> {
-        let pods = connect(place, None, AMPLE).and_then(|api| api.pods_of_node("worker-1", AMPLE));
+        let pods = connect(place, &KubeconfigChoice::default(), AMPLE)
+            .and_then(|api| api.pods_of_node("worker-1", AMPLE));
         pods.map(drop).map_err(|error| error.to_string())
     }
 }

@@ -16,6 +16,9 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+/// Credential plugins of a kubeconfig.
+#[cfg(feature = "apiserver")]
+mod credential_plugin;
 /// Plugin sockets of a copied node, and endpoints that a plugin names.
 #[cfg(feature = "cri")]
 mod devices;

@@ -1,18 +1,21 @@
 //! The client of the API server: kube's client over kq's own transport.
 //!
-//! kube supplies the credentials (tokens, passwords, impersonation) and the base URL. The transport adds a
+//! kube supplies the base URL and the headers of impersonation. The transport adds the credentials, a
 //! deadline over everything, TLS with ring, and errors that name the phase of the failure. kube's
-//! own transport has a default TLS provider and no deadline for a body.
+//! own transport has a default TLS provider and no deadline for a body, and its credential plugins have no limits.
+//!
+//! The time that a credential plugin takes is not part of a deadline: it runs before the request.
 
+use crate::api_server::credentials::Current;
 use crate::api_server::kubeconfig::{self, Access};
 use crate::api_server::page::List;
 use crate::api_server::page::{check_kind, is_node_name, next};
 use crate::api_server::status::in_words;
-use crate::api_server::{ApiError, KubeconfigPlace};
+use crate::api_server::{ApiError, KubeconfigChoice, KubeconfigPlace};
 use crate::http::{Deadline, Exchange, HttpError, MAX_BODY, Redaction, Target, run};
 use http_body_util::Full;
 use hyper::body::Bytes;
-use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
+use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue};
 use hyper::{Method, Request, Response, Uri};
 use kq_facts::timestamp::Timestamp;
 use kube::Client;
@@ -47,14 +50,14 @@ impl fmt::Debug for ApiServer {
 /// Finds the API server: reads the named kubeconfig, else those of kubectl
 /// (`KUBECONFIG`, `~/.kube/config`), else the service account of kq's pod.
 ///
-/// Nothing is sent yet. The deadline applies to each later request for a single object.
+/// Nothing is sent yet, and no credential plugin is run. The deadline applies to each later request for a single object.
 /// Fails if there is no kubeconfig, or none that kq supports.
 pub fn connect(
     kubeconfig: KubeconfigPlace<'_>,
-    context: Option<&str>,
+    choice: &KubeconfigChoice,
     deadline: Duration,
 ) -> Result<ApiServer, ApiError> {
-    let access = kubeconfig::read(kubeconfig, context)?;
+    let access = kubeconfig::read(kubeconfig, choice, deadline)?;
     let url = access.config.cluster_url.to_string();
     Ok(ApiServer { access, url, deadline, clock: Arc::default() })
 }
@@ -102,25 +105,66 @@ impl ApiServer {
         deadline: Duration,
         limit: u64,
     ) -> Result<Vec<Vec<u8>>, ApiError> {
-        run(async {
-            let deadline = Deadline::after(deadline);
-            let call = Call { server: self, client: self.client(deadline)?, deadline };
-            call.pages(list, limit).await
-        })
+        self.call(deadline, async |call| call.pages(list, limit).await)
+    }
+
+    /// Does the work of one call, for which there is this much time. Where the server does not accept the credentials (401), they
+    /// are renewed, and the work is done once more: such a server has done nothing. It must not be called from asynchronous code.
+    pub(super) fn call<T>(
+        &self,
+        time: Duration,
+        work: impl AsyncFn(Call<'_>) -> Result<T, ApiError>,
+    ) -> Result<T, ApiError> {
+        let credentials = &self.access.credentials;
+        let current = credentials.current()?;
+        let done = self.call_as(&current, time, &work);
+        let is_refused = done.as_ref().err().and_then(ApiError::status) == Some(401);
+        match is_refused && credentials.renew(&current)? {
+            true => self.call_as(&credentials.current()?, time, &work),
+            false => done,
+        }
+    }
+
+    fn call_as<T>(
+        &self,
+        current: &Current,
+        time: Duration,
+        work: &impl AsyncFn(Call<'_>) -> Result<T, ApiError>,
+    ) -> Result<T, ApiError> {
+        let done = run(async {
+            let deadline = Deadline::after(time);
+            let client = self.client(current, deadline)?;
+            work(Call { server: self, client, deadline }).await
+        });
+        // Any other answer is one to a known client.
+        let status = done.as_ref().err().map(ApiError::status);
+        if status.is_none_or(|status| status.is_some_and(|code| code != 401)) {
+            self.access.credentials.accepted(current);
+        }
+        done
+    }
+
+    /// Returns the credentials that a plugin gave, for another process of kq; empty: there is no plugin.
+    /// Fails if the plugin gives none.
+    pub fn lend(&self) -> Result<Vec<u8>, ApiError> {
+        self.access.credentials.plugin().map_or(Ok(Vec::new()), |plugin| plugin.lend())
+    }
+
+    /// Takes the credentials that another process of kq lent. The plugin is run once they have expired, or are not accepted.
+    pub fn borrow(&self, lent: &[u8]) {
+        if let Some(plugin) = self.access.credentials.plugin() {
+            plugin.borrow(lent);
+        }
     }
 
     /// Returns a node as unparsed JSON. It must not be called from asynchronous code.
     /// Fails unless it arrived before the deadline that [`connect`] was given.
     pub fn node(&self, name: &str) -> Result<Vec<u8>, ApiError> {
         check_name(name)?;
-        run(async {
-            let deadline = Deadline::after(self.deadline);
-            let call = Call { server: self, client: self.client(deadline)?, deadline };
-            let path = format!("/api/v1/nodes/{name}");
-            let answer = call.ask(&path, MAX_BODY).await?;
-            check_kind(&answer, "Node").map_err(|reason| self.unexpected(&path, reason))?;
-            Ok(answer)
-        })
+        let path = format!("/api/v1/nodes/{name}");
+        let answer = self.call(self.deadline, async |call| call.ask(&path, MAX_BODY).await)?;
+        check_kind(&answer, "Node").map_err(|reason| self.unexpected(&path, reason))?;
+        Ok(answer)
     }
 
     /// Returns the time on the server's clock at its last answer, to the second; `None`: it has not told.
@@ -129,14 +173,18 @@ impl ApiServer {
         (seconds != 0).then(|| Timestamp::from_seconds(seconds))
     }
 
-    /// Returns kube's client for one call.
-    pub(super) fn client(&self, deadline: Deadline) -> Result<Client, ApiError> {
-        let Access { config, tls } = &self.access;
-        let (tls, clock) = (tls.clone(), Arc::clone(&self.clock));
+    /// Returns kube's client for one call with these credentials.
+    fn client(&self, current: &Current, deadline: Deadline) -> Result<Client, ApiError> {
+        let Access { config, proxy, .. } = &self.access;
+        let tls = self.access.tls(current.run, current.identity.as_deref())?;
+        let (proxy, clock) = (proxy.clone(), Arc::clone(&self.clock));
+        let authorization = current.authorization.clone();
         let transport = service_fn(move |request: Request<Body>| {
-            let (tls, clock) = (tls.clone(), Arc::clone(&clock));
+            let (tls, proxy, clock) = (tls.clone(), proxy.clone(), Arc::clone(&clock));
+            let authorization = authorization.clone();
             async move {
-                let (head, body) = request.into_parts();
+                let (mut head, body) = request.into_parts();
+                head.headers.extend(authorization.map(|value| (AUTHORIZATION, value)));
                 let body = body.collect_bytes().await?;
                 let target = Target::of(&head.uri)?;
                 let path = head.uri.path_and_query().map_or("/", |path| path.as_str());
@@ -147,6 +195,7 @@ impl ApiServer {
                     headers: head.headers,
                     body,
                     tls: tls.as_ref(),
+                    proxy: proxy.as_ref(),
                     max_body: head.extensions.get().map_or(MAX_BODY, |MaxBody(bytes)| *bytes),
                 };
                 let answer = exchange.run(&deadline).await?;
@@ -161,12 +210,7 @@ impl ApiServer {
         });
         let headers = config.extra_headers_layer().map_err(|error| self.broken("/", error))?;
         let service = headers.layer(transport);
-        let base = config.base_uri_layer();
-        let namespace = &config.default_namespace;
-        Ok(match config.auth_layer().map_err(|error| self.broken("/", error))? {
-            Some(auth) => Client::new(base.layer(auth.layer(service)), namespace),
-            None => Client::new(base.layer(service), namespace),
-        })
+        Ok(Client::new(config.base_uri_layer().layer(service), &config.default_namespace))
     }
 
     pub(super) fn unexpected(&self, path: &str, reason: String) -> ApiError {

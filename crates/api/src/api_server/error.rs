@@ -2,6 +2,7 @@
 
 use crate::http::HttpError;
 use kq_answer::Failure;
+use std::borrow::Cow;
 
 /// Why there is no answer. No variant contains a token, a password or a key.
 #[derive(Debug, thiserror::Error)]
@@ -30,6 +31,41 @@ pub enum ApiError {
         path: String,
         /// The requirement.
         wanted: String,
+    },
+    /// The environment names a proxy that cannot be used.
+    #[error("cannot use the proxy of {variable}: {reason}")]
+    Proxy {
+        /// `HTTPS_PROXY`
+        variable: &'static str,
+        /// The error, without user and password.
+        reason: String,
+    },
+    /// Groups, a UID or other properties of a user are impersonated, and no user.
+    #[error("no user is impersonated, and a group, a UID or extra fields are")]
+    NoImpersonatedUser,
+    /// The credential plugin may not be run.
+    #[error("credential plugin {command:?} of kubeconfig {path} is not run: {reason}")]
+    PluginRefused {
+        /// The file, or the files.
+        path: String,
+        /// The plugin, as the kubeconfig names it.
+        command: String,
+        /// The file that is not trusted.
+        reason: String,
+        /// The remedy.
+        hint: &'static str,
+    },
+    /// The credential plugin gave nothing.
+    #[error("credential plugin {command:?} of kubeconfig {path} {reason}")]
+    Plugin {
+        /// The file, or the files.
+        path: String,
+        /// The plugin, as the kubeconfig names it.
+        command: String,
+        /// What happened, without anything that the plugin wrote.
+        reason: String,
+        /// Where the plugin comes from, as the kubeconfig says.
+        hint: Option<String>,
     },
     /// A node cannot have that name.
     #[error("invalid node name {name:?}")]
@@ -82,13 +118,25 @@ impl ApiError {
     }
 
     /// Returns the remedy, if known: a sentence.
-    pub fn hint(&self) -> Option<&'static str> {
+    pub fn hint(&self) -> Option<Cow<'static, str>> {
+        if let Self::Plugin { hint: Some(hint), .. } = self {
+            return Some(Cow::Owned(hint.clone()));
+        }
+        self.fixed_hint().map(Cow::Borrowed)
+    }
+
+    fn fixed_hint(&self) -> Option<&'static str> {
         let hint = match self {
             Self::NotBuilt => "build kq with its feature apiserver, or pass pods from a file",
             Self::NoKubeconfig { .. } => "name a kubeconfig with --kubeconfig or KUBECONFIG",
             Self::Unsupported { .. } => {
-                "create a kubeconfig with a token or a client certificate, or pass pods from a \
+                "use a credential plugin (exec), a token or a client certificate, or pass pods from a \
                  file: kubectl get pods -A -o json"
+            }
+            Self::NoImpersonatedUser => "name the user with --as, or with as in the kubeconfig",
+            Self::PluginRefused { hint, .. } => hint,
+            Self::Http(HttpError::Proxy { .. }) => {
+                "check proxy-url in the kubeconfig, or HTTPS_PROXY and NO_PROXY"
             }
             Self::Http(HttpError::Clear { .. }) => {
                 "use an https:// server in the kubeconfig, or remove the credentials from it"
@@ -152,7 +200,9 @@ impl From<ApiError> for Failure {
     fn from(error: ApiError) -> Self {
         let hint = error.hint();
         let failure = match error {
-            ApiError::NodeName { .. } | ApiError::PodName { .. } => Self::usage(error),
+            ApiError::NodeName { .. } | ApiError::PodName { .. } | ApiError::NoImpersonatedUser => {
+                Self::usage(error)
+            }
             _ => Self::missing(error),
         };
         hint.into_iter().fold(failure, Self::hint)

@@ -6,7 +6,7 @@
 use crate::api_server::client::{Call, SHORTEST_WAIT};
 use crate::api_server::status::Status;
 use crate::api_server::{ApiError, ApiServer};
-use crate::http::{Deadline, HttpError, run};
+use crate::http::HttpError;
 use hyper::Method;
 use hyper::body::Bytes;
 use kq_facts::pod_removal::{EvictionResponse, PodPresence, Removal, Target};
@@ -47,11 +47,8 @@ impl ApiServer {
     /// not be called from asynchronous code.
     pub fn remove_pod(&self, target: &Target, how: Removal, dry_run: bool) -> EvictionResponse {
         let asked = request(target, how, dry_run).and_then(|(method, path, body)| {
-            run(async {
-                let deadline = Deadline::after(self.deadline());
-                let call = Call { server: self, client: self.client(deadline)?, deadline };
-                call.remove(&method, &path, &body).await
-            })
+            let work = async |call: Call<'_>| call.remove(&method, &path, &body).await;
+            self.call(self.deadline(), work)
         });
         match asked {
             Ok(_) => EvictionResponse::Accepted,
@@ -63,11 +60,7 @@ impl ApiServer {
     /// Fails if that is unknown.
     pub fn find_pod(&self, target: &Target) -> Result<PodPresence, ApiError> {
         let path = path_of(target)?;
-        let found = run(async {
-            let deadline = Deadline::after(self.deadline());
-            let call = Call { server: self, client: self.client(deadline)?, deadline };
-            call.ask(&path, MAX_POD).await
-        });
+        let found = self.call(self.deadline(), async |call| call.ask(&path, MAX_POD).await);
         let answer = match found {
             Ok(answer) => answer,
             // Only a server of this API answers so in a Status; another server has no pods at all.

@@ -1,15 +1,20 @@
 //! The client of the API server: the pods of a node, the node, all nodes, the traces of a single pod, and evictions.
 //!
 //! Lists are returned unparsed, and parsed like lists in files.
-//! The kubeconfig is read as kubectl reads it, with three exceptions that are errors:
-//! kq runs no credential plugins, uses no proxy and sends no credentials without TLS.
+//! The kubeconfig is read as kubectl reads it, with its credential plugins (`exec`) and proxies. Three exceptions are errors:
+//! kq has none of client-go's built-in `auth-provider`s, sends no credentials without TLS, and runs a plugin only for a
+//! kubeconfig of the person who runs kq: never for one that a node names, and for root only where nobody else can write the
+//! kubeconfig and the plugin.
 //!
 //! Without the feature `apiserver`, every request fails with an error that says so.
 
+mod choice;
 mod error;
 
 #[cfg(feature = "apiserver")]
 mod client;
+#[cfg(feature = "apiserver")]
+mod credentials;
 #[cfg(feature = "apiserver")]
 mod evict;
 #[cfg(feature = "apiserver")]
@@ -17,12 +22,15 @@ mod kubeconfig;
 #[cfg(feature = "apiserver")]
 mod page;
 #[cfg(feature = "apiserver")]
+mod plugin;
+#[cfg(feature = "apiserver")]
 mod pods;
 #[cfg(feature = "apiserver")]
 mod status;
 #[cfg(not(feature = "apiserver"))]
 mod without;
 
+pub use choice::KubeconfigChoice;
 pub use error::ApiError;
 
 use std::path::Path;
@@ -34,6 +42,8 @@ pub enum KubeconfigPlace<'a> {
     Usual,
     /// A file that the operator named.
     Named(&'a Path),
+    /// The file in the operator's folder on this machine, where nobody named it: it must be trusted.
+    Home(&'a str),
     /// A file of the node, below its root: it must be trusted.
     OfNode {
         /// The folder where the node's root is.

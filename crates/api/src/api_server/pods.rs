@@ -3,11 +3,11 @@
 //! The server selects events by name, so that a cluster with a hundred thousand events sends only those of one pod. Without a
 //! namespace, it searches all of them.
 
-use crate::api_server::client::{Call, SHORTEST_WAIT, check_name};
+use crate::api_server::client::{SHORTEST_WAIT, check_name};
 use crate::api_server::page::{List, is_node_name};
 use crate::api_server::status::Status;
 use crate::api_server::{ApiError, ApiServer, DeletedPod};
-use crate::http::{Deadline, HttpError, run};
+use crate::http::HttpError;
 use hyper::Method;
 use hyper::body::Bytes;
 use kq_k8s::validation::{is_namespace_name, is_pod_name};
@@ -61,11 +61,7 @@ impl ApiServer {
     /// Fails if that is unknown.
     pub fn read_pod(&self, namespace: &str, name: &str) -> Result<Option<Vec<u8>>, ApiError> {
         let path = pod(namespace, name)?;
-        let found = run(async {
-            let deadline = Deadline::after(self.deadline());
-            let call = Call { server: self, client: self.client(deadline)?, deadline };
-            call.ask(&path, MAX_POD).await
-        });
+        let found = self.call(self.deadline(), async |call| call.ask(&path, MAX_POD).await);
         absent_as_none(found)
     }
 
@@ -73,9 +69,7 @@ impl ApiServer {
     /// Fails if it is incomplete, or exceeds the limit.
     pub fn pod_log(&self, namespace: &str, name: &str, limit: u64) -> Result<Vec<u8>, ApiError> {
         let path = format!("{}/log", pod(namespace, name)?);
-        run(async {
-            let deadline = Deadline::after(self.deadline());
-            let call = Call { server: self, client: self.client(deadline)?, deadline };
+        self.call(self.deadline(), async |call| {
             call.receive("text/plain", Method::GET, &path, Bytes::new(), limit).await
         })
     }
@@ -105,9 +99,7 @@ impl ApiServer {
 
     /// Sends a request; retries when a busy server asks for it.
     fn patiently(&self, method: &Method, path: &str, body: &Bytes) -> Result<Vec<u8>, ApiError> {
-        run(async {
-            let deadline = Deadline::after(self.deadline());
-            let call = Call { server: self, client: self.client(deadline)?, deadline };
+        self.call(self.deadline(), async |call| {
             loop {
                 let sent = call.send(method.clone(), path, body.clone(), MAX_POD).await;
                 let Err(ApiError::Http(error)) = sent else { return sent };

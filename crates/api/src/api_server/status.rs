@@ -67,7 +67,7 @@ pub(super) fn in_words(mut error: HttpError) -> HttpError {
 }
 
 /// Shortens a text to one line of limited length.
-fn one_line(text: &str) -> String {
+pub(super) fn one_line(text: &str) -> String {
     let line = text.split(|c: char| c.is_whitespace() || c.is_control());
     let line = line.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(SHOWN) {

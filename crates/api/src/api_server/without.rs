@@ -1,6 +1,6 @@
 //! The replacement of the API server's client in a kq that was built without it.
 
-use crate::api_server::{ApiError, DeletedPod, KubeconfigPlace};
+use crate::api_server::{ApiError, DeletedPod, KubeconfigChoice, KubeconfigPlace};
 use crate::kubelet_api::ClientCertificate;
 use kq_facts::pod_removal::{EvictionResponse, PodPresence, Removal, Target};
 use kq_facts::timestamp::Timestamp;
@@ -18,7 +18,7 @@ pub struct ApiServer {
 /// Fails always.
 pub fn connect(
     _kubeconfig: KubeconfigPlace<'_>,
-    _context: Option<&str>,
+    _choice: &KubeconfigChoice,
     _deadline: Duration,
 ) -> Result<ApiServer, ApiError> {
     Err(ApiError::NotBuilt)
@@ -28,7 +28,7 @@ pub fn connect(
 /// Never fails.
 pub fn client_certificate(
     _kubeconfig: KubeconfigPlace<'_>,
-    _context: Option<&str>,
+    _choice: &KubeconfigChoice,
 ) -> Result<Option<ClientCertificate>, ApiError> {
     Ok(None)
 }
@@ -36,6 +36,16 @@ pub fn client_certificate(
 impl ApiServer {
     /// Returns where the API server is.
     pub fn url(&self) -> &str {
+        match self.never {}
+    }
+
+    /// Returns the credentials that a plugin gave.
+    pub fn lend(&self) -> Result<Vec<u8>, ApiError> {
+        match self.never {}
+    }
+
+    /// Takes the credentials that another process lent.
+    pub fn borrow(&self, _lent: &[u8]) {
         match self.never {}
     }
 

@@ -15,7 +15,7 @@ use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
 use std::sync::Arc;
 
 /// The certificates that are trusted.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Authorities {
     roots: RootCertStore,
     named: Vec<CertificateDer<'static>>,

@@ -52,6 +52,16 @@ pub enum HttpError {
         /// What the system said.
         error: io::Error,
     },
+    /// A proxy did not connect to the server.
+    #[error("no connection to {address} through the proxy {proxy}: {reason}")]
+    Proxy {
+        /// The server.
+        address: String,
+        /// The proxy, without user and password.
+        proxy: String,
+        /// What it answered.
+        reason: String,
+    },
     /// The time was over.
     #[error("{address} took more than {deadline:?}: stopped {phase}")]
     Timeout {
@@ -206,6 +216,7 @@ impl HttpError {
             | Self::Clear { .. }
             | Self::Refused { .. }
             | Self::Connect { .. }
+            | Self::Proxy { .. }
             | Self::Runtime { .. } => true,
             Self::Timeout { phase, .. } => matches!(phase, Phase::Connect | Phase::Tls),
             // With TLS 1.3, a server can refuse us after it was sent.

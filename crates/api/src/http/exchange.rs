@@ -1,6 +1,8 @@
 //! One request and its answer, with one deadline over everything that a call does, and the runtime that it does it in.
 
 use crate::http::error::{HttpError, Phase, Redaction, Refusal};
+#[cfg(feature = "apiserver")]
+use crate::http::proxy::Proxy;
 use crate::http::target::Target;
 use crate::http::tls::{Tls, words};
 use http_body_util::{BodyExt, Full};
@@ -102,6 +104,9 @@ pub(crate) struct Exchange<'a> {
     pub(crate) body: Bytes,
     /// How to speak TLS; needed for a target that does.
     pub(crate) tls: Option<&'a Tls>,
+    /// What the connection goes through.
+    #[cfg(feature = "apiserver")]
+    pub(crate) proxy: Option<&'a Proxy>,
     /// The most that is read of the answer.
     pub(crate) max_body: u64,
 }
@@ -123,22 +128,74 @@ pub(crate) struct Answer {
 }
 
 /// A connection, encrypted or not.
-trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
+
+/// Connects to a host and a port; the address is what messages show.
+pub(super) async fn connect(
+    host: (&str, u16),
+    address: &str,
+    deadline: &Deadline,
+) -> Result<TcpStream, HttpError> {
+    let connected = deadline.within(address, Phase::Connect, TcpStream::connect(host)).await?;
+    let address = address.to_owned();
+    connected.map_err(|error| match error.kind() {
+        io::ErrorKind::ConnectionRefused => HttpError::Refused { address },
+        _ => HttpError::Connect { address, error },
+    })
+}
+
+/// Begins TLS with a host on a connection to it; the address is what messages show.
+pub(super) async fn encrypt(
+    stream: Box<dyn Stream>,
+    tls: Option<&Tls>,
+    (host, address): (&str, &str),
+    deadline: &Deadline,
+) -> Result<Box<dyn Stream>, HttpError> {
+    let tls_error = |reason| HttpError::Tls { address: address.to_owned(), reason };
+    let tls = tls.ok_or_else(|| tls_error("no trusted authorities are configured".to_owned()))?;
+    let name = match &tls.server_name {
+        Some(name) => name.clone(),
+        None => ServerName::try_from(host.to_owned())
+            .map_err(|_| tls_error("the host is neither a name nor an address".to_owned()))?,
+    };
+    let handshake = TlsConnector::from(tls.config.clone()).connect(name, stream);
+    match deadline.within(address, Phase::Tls, handshake).await? {
+        Ok(stream) => Ok(Box::new(stream)),
+        Err(error) => Err(tls_error(match find::<rustls::Error>(&error) {
+            Some(error) => words(error),
+            None if error.kind() == io::ErrorKind::UnexpectedEof => {
+                "the server closed the connection in the handshake".to_owned()
+            }
+            None => kq_io::input::plain(&error),
+        })),
+    }
+}
 
 impl Exchange<'_> {
     /// Connects, asks and reads the answer.
     #[cfg(feature = "apiserver")]
     pub(crate) async fn run(self, deadline: &Deadline) -> Result<Answer, HttpError> {
-        let connection = self.connect(deadline).await?;
-        self.run_on(connection, deadline).await
+        let connection: Box<dyn Stream> = match self.proxy {
+            Some(proxy) => proxy.connect(self.target, deadline).await?,
+            None => Box::new(self.connect(deadline).await?),
+        };
+        self.ask(connection, deadline).await
     }
 
     /// Asks on a connection that [`Exchange::connect`] made, and reads the answer.
     pub(crate) async fn run_on(
         self,
         connection: TcpStream,
+        deadline: &Deadline,
+    ) -> Result<Answer, HttpError> {
+        self.ask(Box::new(connection), deadline).await
+    }
+
+    async fn ask(
+        self,
+        connection: Box<dyn Stream>,
         deadline: &Deadline,
     ) -> Result<Answer, HttpError> {
         let stream = self.encrypt(connection, deadline).await?;
@@ -152,45 +209,18 @@ impl Exchange<'_> {
 
     /// Connects, and sends nothing.
     pub(crate) async fn connect(&self, deadline: &Deadline) -> Result<TcpStream, HttpError> {
-        let address = || self.address().to_owned();
-        let connect = TcpStream::connect((self.target.host.as_str(), self.target.port));
-        deadline.within(self.address(), Phase::Connect, connect).await?.map_err(|error| match error
-            .kind()
-        {
-            io::ErrorKind::ConnectionRefused => HttpError::Refused { address: address() },
-            _ => HttpError::Connect { address: address(), error },
-        })
+        connect((&self.target.host, self.target.port), self.address(), deadline).await
     }
 
     async fn encrypt(
         &self,
-        stream: TcpStream,
+        stream: Box<dyn Stream>,
         deadline: &Deadline,
     ) -> Result<Box<dyn Stream>, HttpError> {
         if !self.target.is_tls {
-            return Ok(Box::new(stream));
+            return Ok(stream);
         }
-        let address = || self.address().to_owned();
-        let tls_error = |reason| HttpError::Tls { address: address(), reason };
-        let tls = self
-            .tls
-            .ok_or_else(|| tls_error("no trusted authorities are configured".to_owned()))?;
-        let name = match &tls.server_name {
-            Some(name) => name.clone(),
-            None => ServerName::try_from(self.target.host.clone())
-                .map_err(|_| tls_error("the host is neither a name nor an address".to_owned()))?,
-        };
-        let handshake = TlsConnector::from(tls.config.clone()).connect(name, stream);
-        match deadline.within(self.address(), Phase::Tls, handshake).await? {
-            Ok(stream) => Ok(Box::new(stream)),
-            Err(error) => Err(tls_error(match find::<rustls::Error>(&error) {
-                Some(error) => words(error),
-                None if error.kind() == io::ErrorKind::UnexpectedEof => {
-                    "the server closed the connection in the handshake".to_owned()
-                }
-                None => kq_io::input::plain(&error),
-            })),
-        }
+        encrypt(stream, self.tls, (&self.target.host, self.address()), deadline).await
     }
 
     async fn send(&self, stream: Box<dyn Stream>) -> Result<Response<Incoming>, HttpError> {

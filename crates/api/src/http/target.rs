@@ -81,7 +81,7 @@ fn refuse(url: &str, reason: String) -> HttpError {
 }
 
 /// Takes user and password out of a URL.
-fn without_user(url: &str) -> String {
+pub(super) fn without_user(url: &str) -> String {
     let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
     match rest[..end].rfind('@') {

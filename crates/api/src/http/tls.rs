@@ -18,6 +18,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Whose certificates are accepted.
+#[derive(Clone)]
 pub(crate) enum Trust {
     /// Those for the name or address of the server that one of these authorities signed, or that are among
     /// them.
@@ -77,6 +78,13 @@ impl Tls {
             }
         };
         Ok(Self { config: Arc::new(config), server_name: None })
+    }
+}
+
+impl Clone for Identity {
+    fn clone(&self) -> Self {
+        let Self { chain, key, source } = self;
+        Self { chain: chain.clone(), key: key.clone_key(), source: source.clone() }
     }
 }
 

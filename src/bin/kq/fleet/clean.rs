@@ -1,7 +1,7 @@
 //! `kq fleet clean`, and `kq fleet guard`, the process that deletes the pods of a run that was killed
 
-use super::ServerArgs;
 use crate::exit::{Code, Failure, changes_begin, note, warn};
+use crate::kubeconfig_args::ServerArgs;
 use crate::progress::waiting;
 use crate::source_args::parse_interval;
 use crate::write;
@@ -59,7 +59,7 @@ impl Args {
             namespace: self.namespace.clone(),
             run: self.pods_of,
             kubeconfig: self.server.kubeconfig,
-            context: self.server.context,
+            choice: self.server.choice.choice(),
             timeout: self.timeout,
         };
         let plan = waiting("listing the pods", || CleanPlan::prepare(&options))?;
@@ -108,8 +108,9 @@ pub struct GuardArgs {
 impl GuardArgs {
     /// Waits for the end of the run.
     pub fn run(self) -> Result<Code, Failure> {
-        let Self { namespace, run, server: ServerArgs { kubeconfig, context } } = self;
-        let options = GuardOptions { namespace: namespace.clone(), run, kubeconfig, context };
+        let Self { namespace, run, server: ServerArgs { kubeconfig, choice } } = self;
+        let choice = choice.choice();
+        let options = GuardOptions { namespace: namespace.clone(), run, kubeconfig, choice };
         let guard = PodGuard::prepare(options)?;
         write::verbatim([READY.to_owned()])?;
         let left = guard.watch(std::io::stdin().lock(), |name, reason| {

@@ -18,7 +18,6 @@ use kq_core::fleet::Packed;
 use kq_io::own_program::run_own;
 use kq_node::action::fleet::{MAX_ANSWER_BYTES, Member};
 use std::ffi::OsString;
-use std::path::PathBuf;
 use std::time::Duration;
 
 /// The time for an answer in a pod. The kubelet ends the pod earlier.
@@ -35,18 +34,6 @@ const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 pub struct Args {
     #[command(subcommand)]
     command: Command,
-}
-
-/// The API server of the cluster.
-#[derive(Clone, Debug, clap::Args)]
-struct ServerArgs {
-    /// The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config)
-    #[arg(long, value_name = "FILE")]
-    kubeconfig: Option<PathBuf>,
-
-    /// The context in the kubeconfig
-    #[arg(long, value_name = "NAME")]
-    context: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]

@@ -1,7 +1,7 @@
 //! The flags of commands that run kq on the nodes of a cluster.
 
-use super::ServerArgs;
 use crate::exit::{Failure, note, warn};
+use crate::kubeconfig_args::ServerArgs;
 use crate::progress::waiting;
 use crate::source_args::parse_interval;
 use anyhow::anyhow;
@@ -181,7 +181,7 @@ impl NodePodArgs {
             parallel: flags.parallel.get(),
             timeout: flags.timeout,
             kubeconfig: flags.server.kubeconfig,
-            context: flags.server.context,
+            choice: flags.server.choice.choice(),
         })
     }
 }

@@ -59,6 +59,7 @@ pub fn run(worker: Worker, panel: Panel) -> Result<Code, Failure> {
     Interrupts::watch_at_terminal(move |_| drop(first.send(Message::End)), again)
         .context("signals cannot be watched")
         .map_err(Failure::missing)?;
+    kq_io::credential_plugin::take_terminal();
     let mut terminal = RedrawnTerminal::begin()?;
     let keys = sender.clone();
     thread::spawn(move || read_keys(&keys));

@@ -4,7 +4,7 @@ use super::super::http_server::pki::{Authority, Certified};
 use super::super::http_server::{AMPLE, SHORT, Seen, Server, Wire, answer, json, timed};
 use super::{EMPTY, TOKEN, write_kubeconfig};
 use k8s_openapi::ByteString;
-use kq_api::api_server::{ApiError, KubeconfigPlace, connect};
+use kq_api::api_server::{ApiError, KubeconfigChoice, KubeconfigPlace, connect};
 use kq_api::http::HttpError;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -15,7 +15,8 @@ use std::process::Command;
 fn ask(folder: &Path, server: &Server, cluster: &str, user: &str) -> Result<Seen, ApiError> {
     let cluster = format!("server: {}\n{cluster}", server.url("https"));
     let path = write_kubeconfig(folder, &cluster, user);
-    connect(KubeconfigPlace::Named(&path), None, AMPLE)?.pods_of_node("worker-1", AMPLE)?;
+    connect(KubeconfigPlace::Named(&path), &KubeconfigChoice::default(), AMPLE)?
+        .pods_of_node("worker-1", AMPLE)?;
     Ok(server.only())
 }
 
@@ -59,13 +60,13 @@ fn paths_in_the_kubeconfig_of_a_node_begin_at_its_root() {
         format!("server: {}\ncertificate-authority: /etc/pki/ca.crt", server.url("https"));
     write_kubeconfig(&root.join("etc"), &cluster, "tokenFile: token");
     let place = KubeconfigPlace::OfNode { root, path: "/etc/kubeconfig" };
-    connect(place, None, AMPLE)
+    connect(place, &KubeconfigChoice::default(), AMPLE)
         .expect("usable")
         .pods_of_node("worker-1", AMPLE)
         .expect("an answer");
     assert_eq!(server.only().header("authorization"), Some(format!("Bearer {TOKEN}").as_str()));
     fs::set_permissions(root.join("etc/pki"), Permissions::from_mode(0o777)).expect("a mode");
-    let Err(error) = connect(place, None, AMPLE) else {
+    let Err(error) = connect(place, &KubeconfigChoice::default(), AMPLE) else {
         panic!("others can replace the authority");
     };
     let expected = "not trusted: folder /etc/pki is writable by every user";
@@ -180,7 +181,8 @@ fn the_context_that_is_named_counts() {
          - {name: b, cluster: {server: 'http://b:2/c'}}\nusers:\n- {name: u, user: {}}\n",
     );
     let url = |context| {
-        connect(KubeconfigPlace::Named(&path), context, AMPLE).map(|api| api.url().to_owned())
+        connect(KubeconfigPlace::Named(&path), &KubeconfigChoice::of_context(context), AMPLE)
+            .map(|api| api.url().to_owned())
     };
     assert_eq!(url(None).expect("the current one"), "http://b:2/c");
     assert_eq!(url(Some("a")).expect("the named one"), "http://a:1/");
@@ -197,26 +199,21 @@ fn the_context_that_is_named_counts() {
 #[test]
 fn what_kq_does_not_do_is_said() {
     let folder = tempfile::tempdir().expect("a folder");
-    let https = "server: https://127.0.0.1:1\n";
-    for (cluster, user, expected) in [
-        (
-            "",
-            "exec:\n  apiVersion: client.authentication.k8s.io/v1\n  command: aws",
-            "plugin \"aws\"",
-        ),
-        ("", "auth-provider:\n  name: oidc\n  config: {id-token: secret}", "plugin \"oidc\""),
-        ("proxy-url: socks5://secret@a:1", "{}", "a proxy"),
-    ] {
-        let path = write_kubeconfig(folder.path(), &format!("{https}{cluster}"), user);
-        let error = connect(KubeconfigPlace::Named(&path), None, AMPLE).expect_err(expected);
-        assert!(matches!(error, ApiError::Unsupported { .. }), "{error:?}");
-        assert!(error.to_string().contains(expected), "{error}");
-        assert!(!format!("{error} {error:?}").contains("secret"), "{error:?}");
-        assert!(error.hint().is_some());
-    }
+    let path = write_kubeconfig(
+        folder.path(),
+        "server: https://127.0.0.1:1",
+        "auth-provider:\n  name: oidc\n  config: {id-token: secret}",
+    );
+    let error = connect(KubeconfigPlace::Named(&path), &KubeconfigChoice::default(), AMPLE)
+        .expect_err("a plugin of kubectl itself");
+    assert!(matches!(error, ApiError::Unsupported { .. }), "{error:?}");
+    assert!(error.to_string().contains("plugin \"oidc\""), "{error}");
+    assert!(!format!("{error} {error:?}").contains("secret"), "{error:?}");
+    assert!(error.hint().is_some());
     for secret in [format!("token: {TOKEN}"), "username: a\npassword: secret".to_owned()] {
         let path = write_kubeconfig(folder.path(), "server: http://127.0.0.1:1", &secret);
-        let error = connect(KubeconfigPlace::Named(&path), None, AMPLE).expect_err("in the clear");
+        let error = connect(KubeconfigPlace::Named(&path), &KubeconfigChoice::default(), AMPLE)
+            .expect_err("in the clear");
         assert!(matches!(error, ApiError::Http(HttpError::Clear { .. })), "{error:?}");
     }
 }
@@ -250,7 +247,8 @@ fn a_kubeconfig_that_cannot_be_used_is_named_and_keeps_its_secrets() {
         (https, "token: 'secret", "not YAML"),
     ] {
         let path = write_kubeconfig(folder, cluster, user);
-        let error = connect(KubeconfigPlace::Named(&path), None, AMPLE).expect_err(expected);
+        let error = connect(KubeconfigPlace::Named(&path), &KubeconfigChoice::default(), AMPLE)
+            .expect_err(expected);
         assert!(error.to_string().contains(expected), "{expected}: {error}");
         assert!(!format!("{error} {error:?}").contains("secret"), "{error:?}");
     }
@@ -259,8 +257,10 @@ fn a_kubeconfig_that_cannot_be_used_is_named_and_keeps_its_secrets() {
         (folder.to_owned(), "is not a regular file"),
         (authority.write("empty", ""), "current-context is not set"),
     ] {
-        let error = timed(SHORT, |_| connect(KubeconfigPlace::Named(&path), None, AMPLE))
-            .expect_err(expected);
+        let error = timed(SHORT, |_| {
+            connect(KubeconfigPlace::Named(&path), &KubeconfigChoice::default(), AMPLE)
+        })
+        .expect_err(expected);
         let shown = format!("cannot use kubeconfig {}: ", path.display());
         assert!(error.to_string().starts_with(&shown), "{error}");
         assert!(error.to_string().contains(expected), "{error}");
@@ -272,7 +272,8 @@ fn nothing_secret_is_shown_of_a_server() {
     let folder = tempfile::tempdir().expect("a folder");
     let cluster = "server: https://127.0.0.1:1\ninsecure-skip-tls-verify: true";
     let path = write_kubeconfig(folder.path(), cluster, &format!("token: {TOKEN}"));
-    let api = connect(KubeconfigPlace::Named(&path), None, AMPLE).expect("a kubeconfig");
+    let api = connect(KubeconfigPlace::Named(&path), &KubeconfigChoice::default(), AMPLE)
+        .expect("a kubeconfig");
     assert_eq!(format!("{api:?}"), "ApiServer { url: \"https://127.0.0.1:1/\", .. }");
 }
 
@@ -280,7 +281,7 @@ fn nothing_secret_is_shown_of_a_server() {
 #[test]
 #[ignore = "another test runs it"]
 fn in_its_environment() {
-    match connect(KubeconfigPlace::Usual, None, AMPLE) {
+    match connect(KubeconfigPlace::Usual, &KubeconfigChoice::default(), AMPLE) {
         Ok(api) => println!("asks {}", api.url()),
         Err(error) => println!("fails: {error}"),
     }

@@ -2,7 +2,7 @@
 
 use super::http_server::pki::Authority;
 use super::http_server::{AMPLE, SHORT, Seen, Server, Wire, answer, failure, json, timed};
-use kq_api::api_server::{ApiError, ApiServer, KubeconfigPlace, connect};
+use kq_api::api_server::{ApiError, ApiServer, KubeconfigChoice, KubeconfigPlace, connect};
 use kq_api::http::{HttpError, Phase};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -50,7 +50,8 @@ impl Cluster {
 
     #[track_caller]
     fn api(&self, deadline: Duration) -> ApiServer {
-        connect(KubeconfigPlace::Named(&self.kubeconfig()), None, deadline).expect("a kubeconfig")
+        connect(KubeconfigPlace::Named(&self.kubeconfig()), &KubeconfigChoice::default(), deadline)
+            .expect("a kubeconfig")
     }
 
     #[track_caller]

@@ -8,7 +8,7 @@ use super::run::each;
 use crate::NodeSpec;
 use anyhow::anyhow;
 use kq_answer::Failure;
-use kq_api::api_server::ApiServer;
+use kq_api::api_server::{ApiServer, KubeconfigChoice};
 use kq_core::fleet::{
     FleetPod, MANAGED_BY, MANAGED_BY_LABEL, NoAnswer, OpenPod, OpenPods, PodStep, fleet_pods,
     uid_with_secret,
@@ -52,7 +52,7 @@ pub struct GuardOptions {
     /// The run that it guards.
     pub run: String,
     pub kubeconfig: Option<PathBuf>,
-    pub context: Option<String>,
+    pub choice: KubeconfigChoice,
 }
 
 /// The guard process, as the run sees it.
@@ -61,7 +61,7 @@ pub(super) struct Guard(GuardProcess);
 
 impl Guard {
     pub(super) fn start(options: &GuardOptions) -> Result<Self, Failure> {
-        let GuardOptions { namespace, run, kubeconfig, context } = options;
+        let GuardOptions { namespace, run, kubeconfig, choice } = options;
         let flag = |name: &str, value: OsString| {
             let mut flag = OsString::from(format!("--{name}="));
             flag.push(value);
@@ -71,7 +71,7 @@ impl Guard {
         arguments.push(flag("namespace", namespace.into()));
         arguments.push(flag("run", run.into()));
         arguments.extend(kubeconfig.as_ref().map(|path| flag("kubeconfig", path.into())));
-        arguments.extend(context.as_ref().map(|name| flag("context", name.into())));
+        arguments.extend(choice.flags());
         let process = GuardProcess::start(&arguments, PATIENCE).map_err(|error| {
             let failed = anyhow!("the process that guards the pods did not start: {error}");
             Failure::refused(failed).hint("no pod was created")
@@ -148,7 +148,7 @@ impl GuardOptions {
     fn connect(&self) -> Result<ApiServer, Failure> {
         let spec = NodeSpec {
             kubeconfig: self.kubeconfig.clone(),
-            context: self.context.clone(),
+            choice: self.choice.clone(),
             timeout: TIMEOUT,
             ..NodeSpec::default()
         };
@@ -199,7 +199,7 @@ pub struct CleanOptions {
     /// All pods of this run; `None`: those of any run that outlived their deadline.
     pub run: Option<String>,
     pub kubeconfig: Option<PathBuf>,
-    pub context: Option<String>,
+    pub choice: KubeconfigChoice,
     /// The time limit of the list, and of each deletion.
     pub timeout: Duration,
 }
@@ -224,7 +224,7 @@ impl CleanPlan {
     pub fn prepare(options: &CleanOptions) -> Result<Self, Failure> {
         let spec = NodeSpec {
             kubeconfig: options.kubeconfig.clone(),
-            context: options.context.clone(),
+            choice: options.choice.clone(),
             timeout: options.timeout,
             ..NodeSpec::default()
         };

@@ -9,6 +9,7 @@ use super::snapshots::{gathered, no_answer};
 use crate::NodeSpec;
 use anyhow::anyhow;
 use kq_answer::Failure;
+use kq_api::api_server::KubeconfigChoice;
 use kq_core::fleet::{ChangedNode, NoAnswer, Packed, Reply, error_of_kq};
 use kq_facts::snapshot::Snapshot;
 use kq_io::memory::received;
@@ -27,6 +28,9 @@ use std::time::Duration;
 
 /// The largest log that is read: the kubelet rotates logs of 10 MiB.
 pub(super) const MAX_LOG_BYTES: u64 = 32 << 20;
+
+/// The most bytes of the credentials that a run lends: a plugin writes less.
+const MAX_LENT: u64 = 4 << 20;
 
 /// The time to read what a node sent: a hundred times what an answer of 64 MiB takes.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -50,11 +54,12 @@ pub enum Source {
         group_by: Option<String>,
         timeout: Duration,
     },
-    /// kq gathers what the API server has of a node, and runs about it; without arguments, the snapshot is the output.
+    /// kq gathers what the API server has of a node, and runs about it; without arguments, the snapshot is the output. Standard
+    /// input has the credentials that the run got from a plugin.
     ApiServer {
         node: String,
         kubeconfig: Option<PathBuf>,
-        context: Option<String>,
+        choice: KubeconfigChoice,
         arguments: Option<Vec<String>>,
         timeout: Duration,
     },
@@ -183,17 +188,19 @@ impl Member {
         })
     }
 
-    /// Reads in a process of its own; `log` is its standard input. Returns the whole answer where it is asked for.
+    /// Reads in a process of its own; `input` is its standard input: the log, or the credentials of the run. Returns the whole
+    /// answer where it is asked for.
     pub(super) fn read_apart(
         &self,
-        log: Option<Vec<u8>>,
+        input: Option<Vec<u8>>,
     ) -> Result<(Reading, Option<String>), NoAnswer> {
         let unreadable = |reason: &str| NoAnswer::Unreadable(brief(reason).into_owned());
         let member = serde_json::to_string(self).map_err(|it| unreadable(&it.to_string()))?;
         let arguments = ["fleet", "read", &member].map(OsString::from);
         let (limit, deadline) = (self.limit(), self.deadline());
-        let ended = match log {
-            Some(log) => run_apart(&arguments, log, deadline, limit),
+        let ended = match input {
+            Some(log) if self.source == Source::Log => run_apart(&arguments, log, deadline, limit),
+            Some(input) => run_own_with(&arguments, input, deadline, limit),
             None => run_own(&arguments, deadline, limit),
         };
         let ended = ended.map_err(|error| match error {
@@ -252,14 +259,17 @@ impl Source {
                 run_own(arguments, *timeout, MAX_ANSWER_BYTES)
                     .map_err(|error| no_answer(&error, *timeout))?
             }
-            Self::ApiServer { node, kubeconfig, context, arguments, timeout } => {
+            Self::ApiServer { node, kubeconfig, choice, arguments, timeout } => {
                 let spec = NodeSpec {
                     kubeconfig: kubeconfig.clone(),
-                    context: context.clone(),
+                    choice: choice.clone(),
                     timeout: *timeout,
                     ..NodeSpec::default()
                 };
+                let lent = own_input("the credentials of the run", MAX_LENT);
+                let lent = lent.map_err(|error| NoAnswer::ApiServer(error.to_string()))?;
                 let server = spec.connect().map_err(|error| NoAnswer::ApiServer(error.reason()))?;
+                server.borrow(&lent);
                 let snapshot = gathered(&server, node, *timeout)?;
                 let Some(arguments) = arguments else { return Ok(snapshot) };
                 let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();

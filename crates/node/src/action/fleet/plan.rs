@@ -5,7 +5,7 @@ use super::run::{FleetEvent, FleetRun};
 use crate::NodeSpec;
 use anyhow::anyhow;
 use kq_answer::Failure;
-use kq_api::api_server::ApiServer;
+use kq_api::api_server::{ApiServer, KubeconfigChoice};
 use kq_core::fleet::{NodeCommand, PodSettings};
 use kq_facts::node_list::{ListedNode, read_node_list};
 use kq_io::clock::moment;
@@ -36,7 +36,7 @@ pub struct FleetOptions {
     /// No pods: the facts are those of the API server.
     pub api_only: bool,
     pub kubeconfig: Option<PathBuf>,
-    pub context: Option<String>,
+    pub choice: KubeconfigChoice,
 }
 
 /// How many of the nodes are chosen.
@@ -89,7 +89,7 @@ impl FleetPlan {
     pub fn prepare(options: FleetOptions) -> Result<Self, Failure> {
         let spec = NodeSpec {
             kubeconfig: options.kubeconfig.clone(),
-            context: options.context.clone(),
+            choice: options.choice.clone(),
             timeout: options.timeout,
             ..NodeSpec::default()
         };
@@ -111,7 +111,7 @@ impl FleetPlan {
             namespace: settings.namespace.clone(),
             run: settings.run.clone(),
             kubeconfig: options.kubeconfig,
-            context: options.context,
+            choice: options.choice,
         };
         let FleetOptions { parallel, timeout, api_only, .. } = options;
         let outlived = match api_only {

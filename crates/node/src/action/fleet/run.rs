@@ -175,11 +175,14 @@ impl FleetRun {
             let source = Source::ApiServer {
                 node: node.clone(),
                 kubeconfig: self.plan.guard.kubeconfig.clone(),
-                context: self.plan.guard.context.clone(),
+                choice: self.plan.guard.choice.clone(),
                 arguments: command.map(<[String]>::to_vec),
                 timeout: self.plan.timeout,
             };
-            return self.read(source, wanted, None);
+            // One credential serves all nodes: each process would run the plugin.
+            let lent = self.plan.server.lend();
+            let lent = lent.map_err(|error| NoAnswer::ApiServer(error.reason()))?;
+            return self.read(source, wanted, Some(lent));
         }
         let snapshot = ["snapshot".to_owned()];
         let command = NodeCommand::reading(command.unwrap_or(&snapshot));
@@ -305,17 +308,17 @@ impl FleetRun {
         })?
     }
 
-    /// Reads what a node sent, in a process of its own.
+    /// Reads what a node sent, in a process of its own with this standard input.
     fn read(
         &self,
         source: Source,
         wanted: &Wanted,
-        log: Option<Vec<u8>>,
+        input: Option<Vec<u8>>,
     ) -> Result<MemberRead<'_>, NoAnswer> {
         let permit = wanted.has_answer().then(|| self.answers.take());
-        let _reader = log.is_some().then(|| self.readers.take());
+        let _reader = (source == Source::Log).then(|| self.readers.take());
         let member = Member { source, wanted: wanted.clone() };
-        let (reading, answer) = member.read_apart(log)?;
+        let (reading, answer) = member.read_apart(input)?;
         Ok(MemberRead { reading, answer, permit })
     }
 
