@@ -72,6 +72,11 @@ runtime\t''"
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l node-name -d 'The node\'s name in the API server (default: the kubelet\'s node name, else the host name)' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config, the kubelet\'s kubeconfig)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l cluster -d 'The cluster in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l user -d 'The user in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l as -d 'The user to impersonate in requests to the API server' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l as-group -d 'A group to impersonate (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l as-uid -d 'The UID to impersonate' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250 (default: the address in its configuration)' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from plan" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
@@ -130,6 +135,11 @@ runtime\t''"
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l node-name -d 'The node\'s name in the API server (default: the kubelet\'s node name, else the host name)' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config, the kubelet\'s kubeconfig)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l cluster -d 'The cluster in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l user -d 'The user in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l as -d 'The user to impersonate in requests to the API server' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l as-group -d 'A group to impersonate (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l as-uid -d 'The UID to impersonate' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250 (default: the address in its configuration)' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from shares" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
@@ -206,6 +216,11 @@ runtime\t''"
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l node-name -d 'The node\'s name in the API server (default: the kubelet\'s node name, else the host name)' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config, the kubelet\'s kubeconfig)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l cluster -d 'The cluster in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l user -d 'The user in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l as -d 'The user to impersonate in requests to the API server' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l as-group -d 'A group to impersonate (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l as-uid -d 'The UID to impersonate' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250 (default: the address in its configuration)' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from show" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
@@ -242,6 +257,11 @@ runtime\t''"
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from throttling" -l node-name -d 'The node\'s name in the API server (default: the kubelet\'s node name, else the host name)' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from throttling" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config, the kubelet\'s kubeconfig)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from throttling" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from throttling" -l cluster -d 'The cluster in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from throttling" -l user -d 'The user in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from throttling" -l as -d 'The user to impersonate in requests to the API server' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from throttling" -l as-group -d 'A group to impersonate (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from throttling" -l as-uid -d 'The UID to impersonate' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from throttling" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250 (default: the address in its configuration)' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from throttling" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from throttling" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
@@ -278,6 +298,11 @@ runtime\t''"
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l node-name -d 'The node\'s name in the API server (default: the kubelet\'s node name, else the host name)' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config, the kubelet\'s kubeconfig)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l cluster -d 'The cluster in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l user -d 'The user in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l as -d 'The user to impersonate in requests to the API server' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l as-group -d 'A group to impersonate (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l as-uid -d 'The UID to impersonate' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250 (default: the address in its configuration)' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from diff" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
@@ -336,6 +361,11 @@ runtime\t''"
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l node-name -d 'The node\'s name in the API server (default: the kubelet\'s node name, else the host name)' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config, the kubelet\'s kubeconfig)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l cluster -d 'The cluster in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l user -d 'The user in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l as -d 'The user to impersonate in requests to the API server' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l as-group -d 'A group to impersonate (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l as-uid -d 'The UID to impersonate' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250 (default: the address in its configuration)' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from apply" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
@@ -385,6 +415,11 @@ runtime\t''"
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l node-name -d 'The node\'s name in the API server (default: the kubelet\'s node name, else the host name)' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config, the kubelet\'s kubeconfig)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l cluster -d 'The cluster in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l user -d 'The user in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l as -d 'The user to impersonate in requests to the API server' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l as-group -d 'A group to impersonate (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l as-uid -d 'The UID to impersonate' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250 (default: the address in its configuration)' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from rollback" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
@@ -423,6 +458,11 @@ runtime\t''"
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l node-name -d 'The node\'s name in the API server (default: the kubelet\'s node name, else the host name)' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config, the kubelet\'s kubeconfig)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l cluster -d 'The cluster in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l user -d 'The user in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l as -d 'The user to impersonate in requests to the API server' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l as-group -d 'A group to impersonate (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l as-uid -d 'The UID to impersonate' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250 (default: the address in its configuration)' -r
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
 complete -c kq -n "__fish_kq_using_subcommand cgroup; and __fish_seen_subcommand_from which" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
@@ -482,6 +522,11 @@ runtime\t''"
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l node-name -d 'The node\'s name in the API server (default: the kubelet\'s node name, else the host name)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config, the kubelet\'s kubeconfig)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l cluster -d 'The cluster in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l user -d 'The user in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l as -d 'The user to impersonate in requests to the API server' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l as-group -d 'A group to impersonate (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l as-uid -d 'The UID to impersonate' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250 (default: the address in its configuration)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from dry-run" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
@@ -521,6 +566,11 @@ runtime\t''"
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l node-name -d 'The node\'s name in the API server (default: the kubelet\'s node name, else the host name)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config, the kubelet\'s kubeconfig)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l cluster -d 'The cluster in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l user -d 'The user in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l as -d 'The user to impersonate in requests to the API server' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l as-group -d 'A group to impersonate (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l as-uid -d 'The UID to impersonate' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250 (default: the address in its configuration)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from explain" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
@@ -567,6 +617,11 @@ runtime\t''"
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l node-name -d 'The node\'s name in the API server (default: the kubelet\'s node name, else the host name)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config, the kubelet\'s kubeconfig)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l cluster -d 'The cluster in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l user -d 'The user in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l as -d 'The user to impersonate in requests to the API server' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l as-group -d 'A group to impersonate (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l as-uid -d 'The UID to impersonate' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250 (default: the address in its configuration)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from apply" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
@@ -608,6 +663,11 @@ runtime\t''"
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l node-name -d 'The node\'s name in the API server (default: the kubelet\'s node name, else the host name)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config, the kubelet\'s kubeconfig)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l cluster -d 'The cluster in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l user -d 'The user in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l as -d 'The user to impersonate in requests to the API server' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l as-group -d 'A group to impersonate (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l as-uid -d 'The UID to impersonate' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250 (default: the address in its configuration)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from images" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
@@ -649,6 +709,11 @@ runtime\t''"
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l node-name -d 'The node\'s name in the API server (default: the kubelet\'s node name, else the host name)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config, the kubelet\'s kubeconfig)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l cluster -d 'The cluster in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l user -d 'The user in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l as -d 'The user to impersonate in requests to the API server' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l as-group -d 'A group to impersonate (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l as-uid -d 'The UID to impersonate' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250 (default: the address in its configuration)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from lint" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
@@ -686,6 +751,11 @@ runtime\t''"
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l node-name -d 'The node\'s name in the API server (default: the kubelet\'s node name, else the host name)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config, the kubelet\'s kubeconfig)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l cluster -d 'The cluster in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l user -d 'The user in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l as -d 'The user to impersonate in requests to the API server' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l as-group -d 'A group to impersonate (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l as-uid -d 'The UID to impersonate' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250 (default: the address in its configuration)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from policy" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
@@ -717,6 +787,11 @@ runtime\t''"
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l node-name -d 'The node\'s name in the API server (default: the kubelet\'s node name, else the host name)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config, the kubelet\'s kubeconfig)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l cluster -d 'The cluster in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l user -d 'The user in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l as -d 'The user to impersonate in requests to the API server' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l as-group -d 'A group to impersonate (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l as-uid -d 'The UID to impersonate' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250 (default: the address in its configuration)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from record" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
@@ -764,6 +839,11 @@ runtime\t''"
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l node-name -d 'The node\'s name in the API server (default: the kubelet\'s node name, else the host name)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config, the kubelet\'s kubeconfig)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l cluster -d 'The cluster in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l user -d 'The user in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l as -d 'The user to impersonate in requests to the API server' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l as-group -d 'A group to impersonate (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l as-uid -d 'The UID to impersonate' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250 (default: the address in its configuration)' -r
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
 complete -c kq -n "__fish_kq_using_subcommand gc; and __fish_seen_subcommand_from watch" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
@@ -836,6 +916,11 @@ runtime\t''"
 complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l node-name -d 'The node\'s name in the API server (default: the kubelet\'s node name, else the host name)' -r
 complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config, the kubelet\'s kubeconfig)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l cluster -d 'The cluster in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l user -d 'The user in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l as -d 'The user to impersonate in requests to the API server' -r
+complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l as-group -d 'A group to impersonate (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l as-uid -d 'The UID to impersonate' -r
 complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250 (default: the address in its configuration)' -r
 complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
 complete -c kq -n "__fish_kq_using_subcommand evict; and __fish_seen_subcommand_from rank" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
@@ -895,6 +980,11 @@ runtime\t''"
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l node-name -d 'The node\'s name in the API server (default: the kubelet\'s node name, else the host name)' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config, the kubelet\'s kubeconfig)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l cluster -d 'The cluster in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l user -d 'The user in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l as -d 'The user to impersonate in requests to the API server' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l as-group -d 'A group to impersonate (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l as-uid -d 'The UID to impersonate' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250 (default: the address in its configuration)' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from list" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
@@ -949,6 +1039,11 @@ runtime\t''"
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l node-name -d 'The node\'s name in the API server (default: the kubelet\'s node name, else the host name)' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config, the kubelet\'s kubeconfig)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l cluster -d 'The cluster in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l user -d 'The user in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l as -d 'The user to impersonate in requests to the API server' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l as-group -d 'A group to impersonate (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l as-uid -d 'The UID to impersonate' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250 (default: the address in its configuration)' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from verify" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
@@ -995,6 +1090,11 @@ runtime\t''"
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l node-name -d 'The node\'s name in the API server (default: the kubelet\'s node name, else the host name)' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config, the kubelet\'s kubeconfig)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l cluster -d 'The cluster in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l user -d 'The user in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l as -d 'The user to impersonate in requests to the API server' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l as-group -d 'A group to impersonate (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l as-uid -d 'The UID to impersonate' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250 (default: the address in its configuration)' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from plan" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
@@ -1037,6 +1137,11 @@ runtime\t''"
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l node-name -d 'The node\'s name in the API server (default: the kubelet\'s node name, else the host name)' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config, the kubelet\'s kubeconfig)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l cluster -d 'The cluster in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l user -d 'The user in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l as -d 'The user to impersonate in requests to the API server' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l as-group -d 'A group to impersonate (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l as-uid -d 'The UID to impersonate' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250 (default: the address in its configuration)' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from capacity" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
@@ -1115,6 +1220,11 @@ runtime\t''"
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l node-name -d 'The node\'s name in the API server (default: the kubelet\'s node name, else the host name)' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config, the kubelet\'s kubeconfig)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l cluster -d 'The cluster in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l user -d 'The user in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l as -d 'The user to impersonate in requests to the API server' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l as-group -d 'A group to impersonate (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l as-uid -d 'The UID to impersonate' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250 (default: the address in its configuration)' -r
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
 complete -c kq -n "__fish_kq_using_subcommand devices; and __fish_seen_subcommand_from repair" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
@@ -1191,6 +1301,11 @@ runtime\t''"
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l node-name -d 'The node\'s name in the API server (default: the kubelet\'s node name, else the host name)' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config, the kubelet\'s kubeconfig)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l cluster -d 'The cluster in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l user -d 'The user in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l as -d 'The user to impersonate in requests to the API server' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l as-group -d 'A group to impersonate (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l as-uid -d 'The UID to impersonate' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250 (default: the address in its configuration)' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from run" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
@@ -1244,6 +1359,11 @@ runtime\t''"
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l node-name -d 'The node\'s name in the API server (default: the kubelet\'s node name, else the host name)' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config, the kubelet\'s kubeconfig)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l cluster -d 'The cluster in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l user -d 'The user in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l as -d 'The user to impersonate in requests to the API server' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l as-group -d 'A group to impersonate (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l as-uid -d 'The UID to impersonate' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250 (default: the address in its configuration)' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from plan" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
@@ -1302,6 +1422,11 @@ runtime\t''"
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l node-name -d 'The node\'s name in the API server (default: the kubelet\'s node name, else the host name)' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config, the kubelet\'s kubeconfig)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l cluster -d 'The cluster in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l user -d 'The user in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l as -d 'The user to impersonate in requests to the API server' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l as-group -d 'A group to impersonate (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l as-uid -d 'The UID to impersonate' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250 (default: the address in its configuration)' -r
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
 complete -c kq -n "__fish_kq_using_subcommand probe; and __fish_seen_subcommand_from lint" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
@@ -1349,6 +1474,11 @@ runtime\t''"
 complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l node-name -d 'The node\'s name in the API server (default: the kubelet\'s node name, else the host name)' -r
 complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config, the kubelet\'s kubeconfig)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l cluster -d 'The cluster in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l user -d 'The user in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l as -d 'The user to impersonate in requests to the API server' -r
+complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l as-group -d 'A group to impersonate (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l as-uid -d 'The UID to impersonate' -r
 complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250 (default: the address in its configuration)' -r
 complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
 complete -c kq -n "__fish_kq_using_subcommand admit; and __fish_seen_subcommand_from explain" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
@@ -1395,6 +1525,11 @@ runtime\t''"
 complete -c kq -n "__fish_kq_using_subcommand allocatable" -l node-name -d 'The node\'s name in the API server (default: the kubelet\'s node name, else the host name)' -r
 complete -c kq -n "__fish_kq_using_subcommand allocatable" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config, the kubelet\'s kubeconfig)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand allocatable" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand allocatable" -l cluster -d 'The cluster in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand allocatable" -l user -d 'The user in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand allocatable" -l as -d 'The user to impersonate in requests to the API server' -r
+complete -c kq -n "__fish_kq_using_subcommand allocatable" -l as-group -d 'A group to impersonate (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand allocatable" -l as-uid -d 'The UID to impersonate' -r
 complete -c kq -n "__fish_kq_using_subcommand allocatable" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250 (default: the address in its configuration)' -r
 complete -c kq -n "__fish_kq_using_subcommand allocatable" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
 complete -c kq -n "__fish_kq_using_subcommand allocatable" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
@@ -1454,6 +1589,11 @@ runtime\t''"
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l node-name -d 'The node\'s name in the API server (default: the kubelet\'s node name, else the host name)' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config, the kubelet\'s kubeconfig)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l cluster -d 'The cluster in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l user -d 'The user in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l as -d 'The user to impersonate in requests to the API server' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l as-group -d 'A group to impersonate (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l as-uid -d 'The UID to impersonate' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250 (default: the address in its configuration)' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from explain" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
@@ -1503,6 +1643,11 @@ runtime\t''"
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l node-name -d 'The node\'s name in the API server (default: the kubelet\'s node name, else the host name)' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config, the kubelet\'s kubeconfig)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l cluster -d 'The cluster in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l user -d 'The user in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l as -d 'The user to impersonate in requests to the API server' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l as-group -d 'A group to impersonate (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l as-uid -d 'The UID to impersonate' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250 (default: the address in its configuration)' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from apply" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
@@ -1547,6 +1692,11 @@ runtime\t''"
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -l node-name -d 'The node\'s name in the API server (default: the kubelet\'s node name, else the host name)' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config, the kubelet\'s kubeconfig)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -l cluster -d 'The cluster in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -l user -d 'The user in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -l as -d 'The user to impersonate in requests to the API server' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -l as-group -d 'A group to impersonate (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -l as-uid -d 'The UID to impersonate' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250 (default: the address in its configuration)' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from why" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
@@ -1588,6 +1738,11 @@ runtime\t''"
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -l node-name -d 'The node\'s name in the API server (default: the kubelet\'s node name, else the host name)' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config, the kubelet\'s kubeconfig)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -l cluster -d 'The cluster in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -l user -d 'The user in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -l as -d 'The user to impersonate in requests to the API server' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -l as-group -d 'A group to impersonate (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -l as-uid -d 'The UID to impersonate' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250 (default: the address in its configuration)' -r
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
 complete -c kq -n "__fish_kq_using_subcommand preempt; and __fish_seen_subcommand_from lint" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
@@ -1630,6 +1785,11 @@ runtime\t''"
 complete -c kq -n "__fish_kq_using_subcommand what-if" -l node-name -d 'The node\'s name in the API server (default: the kubelet\'s node name, else the host name)' -r
 complete -c kq -n "__fish_kq_using_subcommand what-if" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config, the kubelet\'s kubeconfig)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand what-if" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand what-if" -l cluster -d 'The cluster in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand what-if" -l user -d 'The user in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand what-if" -l as -d 'The user to impersonate in requests to the API server' -r
+complete -c kq -n "__fish_kq_using_subcommand what-if" -l as-group -d 'A group to impersonate (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand what-if" -l as-uid -d 'The UID to impersonate' -r
 complete -c kq -n "__fish_kq_using_subcommand what-if" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250 (default: the address in its configuration)' -r
 complete -c kq -n "__fish_kq_using_subcommand what-if" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
 complete -c kq -n "__fish_kq_using_subcommand what-if" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
@@ -1689,6 +1849,11 @@ runtime\t''"
 complete -c kq -n "__fish_kq_using_subcommand doctor" -l node-name -d 'The node\'s name in the API server (default: the kubelet\'s node name, else the host name)' -r
 complete -c kq -n "__fish_kq_using_subcommand doctor" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config, the kubelet\'s kubeconfig)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand doctor" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand doctor" -l cluster -d 'The cluster in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand doctor" -l user -d 'The user in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand doctor" -l as -d 'The user to impersonate in requests to the API server' -r
+complete -c kq -n "__fish_kq_using_subcommand doctor" -l as-group -d 'A group to impersonate (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand doctor" -l as-uid -d 'The UID to impersonate' -r
 complete -c kq -n "__fish_kq_using_subcommand doctor" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250 (default: the address in its configuration)' -r
 complete -c kq -n "__fish_kq_using_subcommand doctor" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
 complete -c kq -n "__fish_kq_using_subcommand doctor" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
@@ -1739,6 +1904,11 @@ runtime\t''"
 complete -c kq -n "__fish_kq_using_subcommand why" -l node-name -d 'The node\'s name in the API server (default: the kubelet\'s node name, else the host name)' -r
 complete -c kq -n "__fish_kq_using_subcommand why" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config, the kubelet\'s kubeconfig)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand why" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand why" -l cluster -d 'The cluster in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand why" -l user -d 'The user in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand why" -l as -d 'The user to impersonate in requests to the API server' -r
+complete -c kq -n "__fish_kq_using_subcommand why" -l as-group -d 'A group to impersonate (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand why" -l as-uid -d 'The UID to impersonate' -r
 complete -c kq -n "__fish_kq_using_subcommand why" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250 (default: the address in its configuration)' -r
 complete -c kq -n "__fish_kq_using_subcommand why" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
 complete -c kq -n "__fish_kq_using_subcommand why" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
@@ -1798,6 +1968,11 @@ runtime\t''"
 complete -c kq -n "__fish_kq_using_subcommand explain" -l node-name -d 'The node\'s name in the API server (default: the kubelet\'s node name, else the host name)' -r
 complete -c kq -n "__fish_kq_using_subcommand explain" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config, the kubelet\'s kubeconfig)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand explain" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand explain" -l cluster -d 'The cluster in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand explain" -l user -d 'The user in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand explain" -l as -d 'The user to impersonate in requests to the API server' -r
+complete -c kq -n "__fish_kq_using_subcommand explain" -l as-group -d 'A group to impersonate (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand explain" -l as-uid -d 'The UID to impersonate' -r
 complete -c kq -n "__fish_kq_using_subcommand explain" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250 (default: the address in its configuration)' -r
 complete -c kq -n "__fish_kq_using_subcommand explain" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
 complete -c kq -n "__fish_kq_using_subcommand explain" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
@@ -1825,6 +2000,11 @@ runtime\t''"
 complete -c kq -n "__fish_kq_using_subcommand report" -l node-name -d 'The node\'s name in the API server (default: the kubelet\'s node name, else the host name)' -r
 complete -c kq -n "__fish_kq_using_subcommand report" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config, the kubelet\'s kubeconfig)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand report" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand report" -l cluster -d 'The cluster in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand report" -l user -d 'The user in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand report" -l as -d 'The user to impersonate in requests to the API server' -r
+complete -c kq -n "__fish_kq_using_subcommand report" -l as-group -d 'A group to impersonate (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand report" -l as-uid -d 'The UID to impersonate' -r
 complete -c kq -n "__fish_kq_using_subcommand report" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250 (default: the address in its configuration)' -r
 complete -c kq -n "__fish_kq_using_subcommand report" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
 complete -c kq -n "__fish_kq_using_subcommand report" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
@@ -1881,6 +2061,11 @@ runtime\t''"
 complete -c kq -n "__fish_kq_using_subcommand top" -l node-name -d 'The node\'s name in the API server (default: the kubelet\'s node name, else the host name)' -r
 complete -c kq -n "__fish_kq_using_subcommand top" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config, the kubelet\'s kubeconfig)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand top" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand top" -l cluster -d 'The cluster in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand top" -l user -d 'The user in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand top" -l as -d 'The user to impersonate in requests to the API server' -r
+complete -c kq -n "__fish_kq_using_subcommand top" -l as-group -d 'A group to impersonate (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand top" -l as-uid -d 'The UID to impersonate' -r
 complete -c kq -n "__fish_kq_using_subcommand top" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250 (default: the address in its configuration)' -r
 complete -c kq -n "__fish_kq_using_subcommand top" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
 complete -c kq -n "__fish_kq_using_subcommand top" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
@@ -1943,6 +2128,11 @@ complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -l timeout -d 'Time limit for each node, including the pull of the image' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -l cluster -d 'The cluster in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -l user -d 'The user in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -l as -d 'The user to impersonate in requests to the API server' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -l as-group -d 'A group to impersonate (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -l as-uid -d 'The UID to impersonate' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -l image -d 'The image of kq, as in docs/release.md' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -l group-by -d 'Count the nodes apart by the value of this label' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -l value -d 'A number of each answer, by its path in JSON, such as run.usage.percent: percentiles, and the nodes at both ends' -r
@@ -1975,6 +2165,11 @@ complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from apply" -l timeout -d 'Time limit for each node, including the pull of the image' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from apply" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from apply" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from apply" -l cluster -d 'The cluster in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from apply" -l user -d 'The user in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from apply" -l as -d 'The user to impersonate in requests to the API server' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from apply" -l as-group -d 'A group to impersonate (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from apply" -l as-uid -d 'The UID to impersonate' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from apply" -l image -d 'The image of kq, as in docs/release.md' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from apply" -l canary -d 'Change this number of nodes first. If one of them fails, no other node changes' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from apply" -l max-unavailable -d 'Change at most this number of nodes at a time, or this part of them, rounded up' -r
@@ -2008,6 +2203,11 @@ complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -l timeout -d 'Time limit for each node, including the pull of the image' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -l cluster -d 'The cluster in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -l user -d 'The user in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -l as -d 'The user to impersonate in requests to the API server' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -l as-group -d 'A group to impersonate (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -l as-uid -d 'The UID to impersonate' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -l image -d 'The image of kq, as in docs/release.md' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -s d -l dir -d 'The directory, which must exist' -r -F
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -l privileged -d 'Give the pods every privilege. By default they run as root with three capabilities'
@@ -2038,6 +2238,11 @@ complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from clean" -l timeout -d 'Time limit for the list of pods, and for each deletion' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from clean" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from clean" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from clean" -l cluster -d 'The cluster in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from clean" -l user -d 'The user in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from clean" -l as -d 'The user to impersonate in requests to the API server' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from clean" -l as-group -d 'A group to impersonate (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from clean" -l as-uid -d 'The UID to impersonate' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from clean" -l dry-run -d 'Show the plan, and delete nothing'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from clean" -l yes -d 'Do not ask for confirmation'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from clean" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -2054,7 +2259,12 @@ complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from guard" -l run -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from guard" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from guard" -l context -d 'The context in the kubeconfig' -r
-complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from guard" -s h -l help -d 'Print help'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from guard" -l cluster -d 'The cluster in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from guard" -l user -d 'The user in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from guard" -l as -d 'The user to impersonate in requests to the API server' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from guard" -l as-group -d 'A group to impersonate (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from guard" -l as-uid -d 'The UID to impersonate' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from guard" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from guard" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from answer" -s h -l help -d 'Print help'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from answer" -s V -l version -d 'Print version'
@@ -2081,6 +2291,11 @@ runtime\t''"
 complete -c kq -n "__fish_kq_using_subcommand snapshot" -l node-name -d 'The node\'s name in the API server (default: the kubelet\'s node name, else the host name)' -r
 complete -c kq -n "__fish_kq_using_subcommand snapshot" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config, the kubelet\'s kubeconfig)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand snapshot" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand snapshot" -l cluster -d 'The cluster in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand snapshot" -l user -d 'The user in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand snapshot" -l as -d 'The user to impersonate in requests to the API server' -r
+complete -c kq -n "__fish_kq_using_subcommand snapshot" -l as-group -d 'A group to impersonate (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand snapshot" -l as-uid -d 'The UID to impersonate' -r
 complete -c kq -n "__fish_kq_using_subcommand snapshot" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250 (default: the address in its configuration)' -r
 complete -c kq -n "__fish_kq_using_subcommand snapshot" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
 complete -c kq -n "__fish_kq_using_subcommand snapshot" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F
@@ -2116,6 +2331,11 @@ runtime\t''"
 complete -c kq -n "__fish_kq_using_subcommand version" -l node-name -d 'The node\'s name in the API server (default: the kubelet\'s node name, else the host name)' -r
 complete -c kq -n "__fish_kq_using_subcommand version" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config, the kubelet\'s kubeconfig)' -r -F
 complete -c kq -n "__fish_kq_using_subcommand version" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand version" -l cluster -d 'The cluster in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand version" -l user -d 'The user in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand version" -l as -d 'The user to impersonate in requests to the API server' -r
+complete -c kq -n "__fish_kq_using_subcommand version" -l as-group -d 'A group to impersonate (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand version" -l as-uid -d 'The UID to impersonate' -r
 complete -c kq -n "__fish_kq_using_subcommand version" -l kubelet-url -d 'The kubelet\'s API, such as https://127.0.0.1:10250 (default: the address in its configuration)' -r
 complete -c kq -n "__fish_kq_using_subcommand version" -l kubelet-token-file -d 'A bearer token for the kubelet\'s API' -r -F
 complete -c kq -n "__fish_kq_using_subcommand version" -l kubelet-client-certificate -d 'A client certificate for the kubelet\'s API, in PEM' -r -F

@@ -45,11 +45,11 @@ enum Command {
     Clean(Box<clean::Args>),
     Rbac(Box<rbac::Args>),
     #[command(hide = true)]
-    Guard(clean::GuardArgs),
+    Guard(Box<clean::GuardArgs>),
     #[command(hide = true)]
     Answer(AnswerArgs),
     #[command(hide = true)]
-    Read(ReadArgs),
+    Read(Box<ReadArgs>),
 }
 
 impl Args {

@@ -4,6 +4,9 @@ use super::super::Node;
 use super::*;
 use std::os::unix::fs::symlink;
 
+/// A name, what is done to the files, and the reason for which the plugin is not run.
+type Row<'a> = (&'static str, &'a dyn Fn(), Option<&'static str>);
+
 #[test]
 fn root_runs_nothing_that_others_may_write() {
     let test = "trust::credential_plugin::owners::root_runs_nothing_that_others_may_write";
@@ -17,7 +20,7 @@ fn root_runs_nothing_that_others_may_write() {
             chown(path, Some(owner), None).expect("root may");
             fs::set_permissions(path, Permissions::from_mode(mode)).expect("a mode");
         };
-        let rows: [(&str, &dyn Fn(), Option<&str>); 9] = [
+        let rows: [Row<'_>; 9] = [
             ("root's", &|| {}, None),
             (
                 "another user's kubeconfig",
