@@ -209,7 +209,9 @@ impl Pages<'_> {
 
     fn page(&self, command: &Command, words: &[&str]) -> io::Result<String> {
         let source = concat!("kq ", env!("CARGO_PKG_VERSION"));
-        let man = clap_mangen::Man::new(command.clone()).title(page_name(words)).source(source);
+        // Of a flag that -h leaves out, the page would have no text.
+        let whole = command.clone().mut_args(|argument| argument.hide_short_help(false));
+        let man = clap_mangen::Man::new(whole).title(page_name(words)).source(source);
         let mut page = Vec::new();
         man.render(&mut page)?;
         let mut page = with_literal_examples(&String::from_utf8_lossy(&page));
