@@ -1,6 +1,9 @@
 //! What a plugin gives, and when it is asked again.
 
 use super::*;
+use crate::cli::interactive::terminal;
+use std::io::Write;
+use std::process::Stdio;
 
 const OLD: &str = "client.authentication.k8s.io/v1beta1";
 
@@ -196,5 +199,43 @@ fn a_token_of_the_user_comes_before_the_plugin() {
         write(&path, &config.to_string(), 0, 0o600);
         let ran = setting.ask(&path);
         assert_eq!((ran.code, setting.runs()), (0, 0), "{}", ran.text());
+    });
+}
+
+#[test]
+fn a_plugin_asks_at_a_terminal_if_the_kubeconfig_lets_it() {
+    let test =
+        "trust::credential_plugin::answers::a_plugin_asks_at_a_terminal_if_the_kubeconfig_lets_it";
+    in_own_namespaces(test, || {
+        let setting = Setting::new();
+        let answer = credential(json!({"token": SECRET}));
+        setting.plugin(
+            "plugin",
+            &format!(
+                "read -r answer; echo \"$answer\" > /mnt/answer\n\
+                 echo \"$KUBERNETES_EXEC_INFO\" > /mnt/info; echo '{answer}'"
+            ),
+        );
+        for (mode, answer) in [("Never", "\n"), ("IfAvailable", "yes\n"), ("Always", "yes\n")] {
+            let mut exec = exec(setting.folder.join("plugin"));
+            exec["interactiveMode"] = json!(mode);
+            let (mut person, program) = terminal();
+            person.write_all(b"yes\n").expect("the terminal keeps it");
+            let output = Command::new(env!("CARGO_BIN_EXE_kq"))
+                .args(["preempt", "explain", "examples/night/dns.yaml", "--all-nodes"])
+                .arg("--kubeconfig")
+                .arg(setting.kubeconfig(exec))
+                .env_clear()
+                .env("PATH", "/usr/bin:/bin")
+                .current_dir(repository())
+                .stdin(Stdio::from(program))
+                .output()
+                .expect("kq starts");
+            assert_eq!(output.status.code(), Some(0), "{mode}: {output:?}");
+            let read = |path: &str| fs::read_to_string(path).expect("the plugin wrote it");
+            assert_eq!(read("/mnt/answer"), answer, "{mode}");
+            let info: Value = serde_json::from_str(&read("/mnt/info")).expect("JSON");
+            assert_eq!(info["spec"]["interactive"], json!(mode != "Never"), "{mode}");
+        }
     });
 }

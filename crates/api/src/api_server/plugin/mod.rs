@@ -224,3 +224,44 @@ impl Settings {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_process_has_one_plugin_for_the_same_settings() {
+        let of = |argument: &str, path: &str| {
+            let exec = json!({
+                "apiVersion": "client.authentication.k8s.io/v1", "command": "aws",
+                "args": [argument], "interactiveMode": "Never",
+            });
+            let exec: ExecConfig = serde_json::from_value(exec).expect("fields of exec");
+            Plugin::of(&exec, None, path, PAUSE).expect("settings")
+        };
+        let first = of("a", "config");
+        assert!(Arc::ptr_eq(&first, &of("a", "config")));
+        assert!(!Arc::ptr_eq(&first, &of("b", "config")));
+        assert!(!Arc::ptr_eq(&first, &of("a", "other")));
+    }
+
+    #[test]
+    fn what_is_lent_counts_until_it_is_refused() {
+        let exec = json!({
+            "apiVersion": "client.authentication.k8s.io/v1", "command": "/does/not/exist",
+            "interactiveMode": "Never",
+        });
+        let exec: ExecConfig = serde_json::from_value(exec).expect("fields of exec");
+        let plugin = Plugin::of(&exec, None, "lent", PAUSE).expect("settings");
+        assert!(matches!(plugin.current(), Err(ApiError::Plugin { .. })));
+        plugin.borrow(b"no JSON");
+        plugin.borrow(br#"{"token":"hunter2"}"#);
+        let current = plugin.current().map_err(|error| error.to_string()).expect("the lent one");
+        assert_eq!(current.authorization.expect("a token"), "Bearer hunter2");
+        let lent = plugin.lend().map_err(|error| error.to_string()).expect("the same");
+        let lent: serde_json::Value = serde_json::from_slice(&lent).expect("JSON");
+        assert_eq!(lent["token"], "hunter2");
+        assert!(plugin.renew(current.run).is_err(), "the plugin is asked");
+    }
+}
