@@ -1,14 +1,14 @@
 //! Runs kq once more as a child process, to isolate the memory, time and failures of one question.
 //!
-//! [`GuardProcess`] is a child process that outlives this one for as long as its work takes: it gets lines through its
+//! [`OwnWorker`] is a child process that answers one question after another. [`GuardProcess`] is a child process that outlives this one for as long as its work takes: it gets lines through its
 //! standard input, and learns from the end of file that this process has ended, however it ended.
 
 use crate::memory::Counting;
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
-use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -61,6 +61,13 @@ pub struct Ended {
     pub output: Vec<u8>,
     /// The beginning of standard error.
     pub notes: String,
+}
+
+impl Ended {
+    fn of(status: ExitStatus, output: Vec<u8>, notes: &[u8]) -> Self {
+        let exit_code = status.code().and_then(|code| u8::try_from(code).ok());
+        Self { exit_code, output, notes: String::from_utf8_lossy(notes).into_owned() }
+    }
 }
 
 /// Why a run was ended.
@@ -155,14 +162,11 @@ fn run(
     }
     let notes = notes.recv_timeout(left()).map_err(late)??;
     let status = process.ended(end)?.ok_or(OwnProgramError::TimedOut(deadline))?;
-    Ok(Ended {
-        exit_code: status.code().and_then(|code| u8::try_from(code).ok()),
-        output,
-        notes: String::from_utf8_lossy(&notes).into_owned(),
-    })
+    Ok(Ended::of(status, output, &notes))
 }
 
 /// A process that does not outlive the question.
+#[derive(Debug)]
 pub(crate) struct Process(pub(crate) Child);
 
 impl Process {
@@ -201,6 +205,115 @@ pub(crate) fn beginning_of(
         let _ = sender.send(read);
     });
     receiver
+}
+
+/// A process of kq that answers requests, each with two lines. It does not outlive this value.
+#[derive(Debug)]
+pub struct OwnWorker {
+    process: Process,
+    requests: ChildStdin,
+    lines: Receiver<io::Result<Option<Vec<u8>>>>,
+    notes: Receiver<io::Result<Vec<u8>>>,
+    limit: u64,
+}
+
+/// What a worker did with a request.
+#[derive(Debug)]
+pub enum Worked {
+    /// It answered.
+    Answered([Vec<u8>; 2]),
+    /// It ended without an answer.
+    Ended(Ended),
+}
+
+impl OwnWorker {
+    /// Starts kq with these arguments. No line of its answers may have more than `limit` bytes.
+    /// Fails if it cannot be started.
+    pub fn start(arguments: &[OsString], limit: u64) -> io::Result<Self> {
+        let own = program()?;
+        let mut child = Command::new(&own.path)
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        let (requests, answers) = (child.stdin.take(), child.stdout.take());
+        let notes = beginning_of(child.stderr.take(), MAX_NOTES_BYTES);
+        let process = Process(child);
+        let no_pipe = || io::Error::from(io::ErrorKind::BrokenPipe);
+        let requests = requests.ok_or_else(no_pipe)?;
+        let lines = lines_of(answers.ok_or_else(no_pipe)?, limit);
+        Ok(Self { process, requests, lines, notes, limit })
+    }
+
+    /// Passes a request of one line on, and waits for the answer.
+    /// Fails at the deadline and at the limit of a line; the worker is of no use then.
+    pub fn ask(&mut self, request: &str, deadline: Duration) -> Result<Worked, OwnProgramError> {
+        let end = Instant::now() + deadline;
+        // A worker that has ended takes none, and says below why it has.
+        let sent = writeln!(self.requests, "{request}").and_then(|()| self.requests.flush());
+        let mut answer = [Vec::new(), Vec::new()];
+        for line in &mut answer {
+            let left = end.saturating_duration_since(Instant::now());
+            let read = match sent {
+                Ok(()) => self.lines.recv_timeout(left),
+                Err(_) => Ok(Ok(None)),
+            };
+            match read.map_err(|_| OwnProgramError::TimedOut(deadline))?? {
+                Some(text) if text.len() as u64 > self.limit => {
+                    return Err(OwnProgramError::Large(self.limit));
+                }
+                Some(text) => *line = text,
+                None => return self.ended(end).map(Worked::Ended),
+            }
+        }
+        Ok(Worked::Answered(answer))
+    }
+
+    fn ended(&mut self, end: Instant) -> Result<Ended, OwnProgramError> {
+        let late = || OwnProgramError::TimedOut(end.saturating_duration_since(Instant::now()));
+        let status = self.process.ended(end)?.ok_or_else(late)?;
+        let left = end.saturating_duration_since(Instant::now());
+        let notes = self.notes.recv_timeout(left).map_err(|_| late())??;
+        Ok(Ended::of(status, Vec::new(), &notes))
+    }
+}
+
+/// Reads lines, each to the limit and a byte more; `None` is the end.
+fn lines_of(pipe: ChildStdout, limit: u64) -> Receiver<io::Result<Option<Vec<u8>>>> {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        let mut reader = BufReader::new(pipe);
+        loop {
+            let mut line = Vec::new();
+            // The end of the line is a byte of its own.
+            let most = limit.saturating_add(2);
+            let read = reader.by_ref().take(most).read_until(b'\n', &mut line);
+            let is_whole = line.pop_if(|last| *last == b'\n').is_some();
+            let is_last = !is_whole && line.len() as u64 <= limit;
+            let line = read.map(|_| (!is_last).then_some(line));
+            let is_over = !matches!(line, Ok(Some(_)));
+            // The receiver is gone once the worker is.
+            if sender.send(line).is_err() || is_over {
+                return;
+            }
+        }
+    });
+    receiver
+}
+
+/// Reads the requests of a worker, one a line. From then on the process has no standard input, so that nothing that it
+/// does takes a request for a file.
+/// Fails if there is none.
+pub fn requests() -> io::Result<impl Iterator<Item = io::Result<String>>> {
+    #[cfg(unix)]
+    {
+        let requests = File::from(rustix::io::fcntl_dupfd_cloexec(io::stdin(), 3)?);
+        rustix::stdio::dup2_stdin(File::open("/dev/null")?)?;
+        Ok(BufReader::new(requests).lines())
+    }
+    #[cfg(not(unix))]
+    Ok(io::stdin().lines())
 }
 
 /// The line that the process writes once it is in a session of its own.

@@ -116,14 +116,13 @@ impl Cli {
         matches!(self.command, Command::Snapshot(_))
     }
 
-    /// It may read files of a node, or of whoever names them. A server of devices runs for days, and a run on a fleet starts
-    /// kq for what it reads.
+    /// It may read files of a node, or of whoever names them. A server of devices runs for days, and a command about a fleet
+    /// starts kq for what it reads.
     pub fn reads_node(&self) -> bool {
         match &self.command {
             Command::Devices(args) => !args.serves(),
-            Command::Fleet(_) | Command::Schema(_) | Command::Completion(_) | Command::Man(_) => {
-                false
-            }
+            Command::Fleet(args) => args.reads_snapshots(),
+            Command::Schema(_) | Command::Completion(_) | Command::Man(_) => false,
             _ => true,
         }
     }

@@ -1,6 +1,6 @@
 //! Exit codes, which are an interface, and messages, which name the way out.
 
-use crate::{progress, top, write};
+use crate::{captured, progress, top, write};
 pub use kq_answer::Failure;
 use kq_answer::FailureKind;
 use kq_answer::origin::Origin;
@@ -147,6 +147,7 @@ pub fn watch_reads() {
 )]
 fn end_at_once(text: &str, hint: &str) {
     top::restore();
+    captured::release();
     to_stderr("kq", &brief(text));
     let changes = CHANGES.lock().unwrap_or_else(PoisonError::into_inner);
     let code = match &*changes {
@@ -256,6 +257,9 @@ fn to_stderr(kind: &str, text: &str) {
         (Some(tone), Some(rest)) => tone.on(screen, kind) + rest,
         _ => line,
     };
+    if captured::note(&line) {
+        return;
+    }
     // A terminal that is gone is no failure.
     let _ = progress::suspended(|| writeln!(std::io::stderr(), "{line}"));
 }

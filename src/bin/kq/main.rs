@@ -2,6 +2,7 @@
 
 mod admit;
 mod allocatable;
+mod captured;
 mod cgroup;
 mod cli;
 mod complete;

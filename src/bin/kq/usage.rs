@@ -58,7 +58,7 @@ pub fn parse() -> CommandLine {
 }
 
 /// Reads a command line and the variable that stands for a flag.
-fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<CommandLine, clap::Error> {
+pub fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<CommandLine, clap::Error> {
     try_read(arguments).map_err(without_value_tip)
 }
 

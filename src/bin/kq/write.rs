@@ -1,6 +1,7 @@
 //! Writes answers in their output format, asks for confirmation, and knows the properties of standard output and standard
 //! error, read once before anything is written.
 
+use crate::captured;
 use crate::exit::{Code, Failure, note, tell};
 use crate::output_format::{Exchange, OutputFormat};
 use anstream::{AutoStream, ColorChoice};
@@ -18,7 +19,7 @@ use kq_output::terminal::plain;
 use kq_output::value::{to_value, write_json, write_yaml};
 use serde::Serialize;
 use std::io::{self, BufRead, BufWriter, IsTerminal, Write};
-use std::sync::OnceLock;
+use std::sync::{Mutex, PoisonError};
 
 /// Writes an answer in a structured form. Where the form has no place for the facts that the answer lacks, they are notes.
 pub fn answer<A: Answer>(output: OutputFormat, answer: &A) -> Result<(), Failure> {
@@ -84,7 +85,7 @@ pub fn doc(doc: impl Into<Doc>) -> Result<(), Failure> {
     let mut doc = doc.into();
     let (layout, order) = style();
     if let Some(order) = order {
-        doc.sort(order).map_err(no_such_column)?;
+        doc.sort(&order).map_err(no_such_column)?;
     }
     to_stdout(|out| doc.write(out, layout))
 }
@@ -144,7 +145,7 @@ pub fn page(page: &str) -> Result<(), Failure> {
 }
 
 fn to_stdout(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
-    let mut out = BufWriter::with_capacity(64 * 1024, io::stdout().lock());
+    let mut out = BufWriter::with_capacity(64 * 1024, captured::Output);
     let written = write(&mut out).and_then(|()| out.flush());
     written.map_err(|error| Failure::missing(Error::from(error).context("standard output")))
 }
@@ -233,21 +234,20 @@ fn code_of<A: Answer>(lint: &A, items: &[Finding]) -> Code {
     }
 }
 
-/// How answers are written.
+/// How answers and notes are written.
 struct Style {
     layout: Layout,
     order: Option<Order>,
+    notes: Screen,
 }
 
-/// Standard output, known once the command line is read.
-static ANSWERS: OnceLock<Style> = OnceLock::new();
-
-/// Standard error.
-static NOTES: OnceLock<Screen> = OnceLock::new();
+/// The style of the command under way, known once its command line is read.
+static STYLE: Mutex<Option<Style>> = Mutex::new(None);
 
 /// Returns how answers are written; as to a pipe before [`set_style`].
-fn style() -> (Layout, Option<&'static Order>) {
-    ANSWERS.get().map(|style| (style.layout, style.order.as_ref())).unwrap_or_default()
+fn style() -> (Layout, Option<Order>) {
+    let style = STYLE.lock().unwrap_or_else(PoisonError::into_inner);
+    style.as_ref().map(|style| (style.layout, style.order.clone())).unwrap_or_default()
 }
 
 /// When words have colours.
@@ -269,10 +269,10 @@ pub fn set_style(color: Color, hides_headings: bool, order: Option<Order>) {
     .write_global();
     let (stdout, stderr) = (std::io::stdout(), std::io::stderr());
     let screen = Screen { width: width(&stdout), colour: has_colour() };
-    let _ = ANSWERS.set(Style { layout: Layout { screen, hides_headings }, order });
     let notes =
         Screen { width: width(&stderr), colour: AutoStream::choice(&stderr) != ColorChoice::Never };
-    let _ = NOTES.set(notes);
+    let layout = Layout { screen, hides_headings };
+    *STYLE.lock().unwrap_or_else(PoisonError::into_inner) = Some(Style { layout, order, notes });
 }
 
 /// Returns true if standard output shows colours.
@@ -282,7 +282,8 @@ pub fn has_colour() -> bool {
 
 /// Returns standard error; no terminal before [`set_style`].
 pub fn screen_of_notes() -> Screen {
-    NOTES.get().copied().unwrap_or_default()
+    let style = STYLE.lock().unwrap_or_else(PoisonError::into_inner);
+    style.as_ref().map(|style| style.notes).unwrap_or_default()
 }
 
 /// Returns the width of a terminal that knows it.

@@ -139,7 +139,7 @@ fn a_snapshot_that_takes_much_memory_costs_its_own_part() {
     let run = |line: &str| kq(line).within(folder.path()).run();
     let alone = run("doctor --snapshot bad.json.zst");
     assert!(alone.stderr.contains("MiB of memory are needed"), "{size}: {}", alone.text());
-    for flags in ["", "-l pool!=x", "--group-by pool", "-o jsonl"] {
+    for flags in ["", "--parallel 1", "-l pool!=x", "--group-by pool", "-o jsonl"] {
         let ran = run(&format!("fleet ask . {flags} -- doctor"));
         assert!(matches!(ran.code, 1 | 3), "{flags}: {}", ran.text());
         let is_answered = match flags {

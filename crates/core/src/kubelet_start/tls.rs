@@ -84,8 +84,10 @@ mod tests {
             (vec![29, 29], Some("duplicate curve preference 29")),
             (vec![7], Some("curve preference 7 is not supported by the current Go version")),
         ] {
-            let mut given = KubeletConfiguration::default();
-            given.tls_curve_preferences = Some(curves);
+            let given = KubeletConfiguration {
+                tls_curve_preferences: Some(curves),
+                ..KubeletConfiguration::default()
+            };
             let mut found = StartExamination::default();
             examine(&mut found, &given);
             let said: Vec<_> = found.problems.iter().map(|it| it.rule.to_string()).collect();

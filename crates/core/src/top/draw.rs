@@ -248,13 +248,13 @@ impl Arranged {
         let mut columns = vec![(0, name)];
         let mut x = name + GAP;
         let first = 1 + left.min(COLUMNS.len() - 2);
-        for at in first..COLUMNS.len() {
+        for (at, &own) in widths.iter().enumerate().skip(first) {
             // A number that is cut would be another number.
-            if columns.len() > 1 && x.saturating_add(widths[at]) > width {
+            if columns.len() > 1 && x.saturating_add(own) > width {
                 break;
             }
-            columns.push((at, widths[at]));
-            x = x.saturating_add(widths[at]).saturating_add(GAP);
+            columns.push((at, own));
+            x = x.saturating_add(own).saturating_add(GAP);
         }
         let hidden = COLUMNS.len() - first + 1 - columns.len();
         Self { columns, hidden, is_narrow }

@@ -8,9 +8,9 @@
 mod watch;
 
 #[cfg(not(target_os = "linux"))]
-pub use super::elsewhere::watch_memory as watch;
+pub use super::elsewhere::{resident_memory, watch_memory as watch};
 #[cfg(target_os = "linux")]
-pub use watch::watch;
+pub use watch::{resident_memory, watch};
 
 use std::collections::BTreeMap;
 use std::io;
@@ -44,6 +44,11 @@ pub fn received(source: &str, bytes: usize) {
             *count = count.saturating_add(bytes as u64);
         }
     }
+}
+
+/// Begins to count anew, for the next question of a process that answers several.
+pub fn forget_received() {
+    RECEIVED.lock().unwrap_or_else(PoisonError::into_inner).clear();
 }
 
 /// A reader that counts its bytes as they arrive.

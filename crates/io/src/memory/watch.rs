@@ -40,6 +40,11 @@ pub fn watch(
     Ok(())
 }
 
+/// Returns how many bytes of memory this process has; `None`: the kernel does not say.
+pub fn resident_memory() -> Option<u64> {
+    File::open("/proc/self/statm").and_then(|file| resident(&file)).ok()
+}
+
 /// Returns how many bytes were received, and the source that gave most.
 fn count() -> (u64, Option<(String, u64)>) {
     let all = RECEIVED.lock().unwrap_or_else(PoisonError::into_inner);

@@ -6,7 +6,7 @@ use crate::exit::{Code, Failure};
 use crate::source_args::parse_interval;
 use kq_core::fleet::Merge;
 use kq_k8s::label_selector::LabelSelector;
-use kq_node::action::fleet::{SnapshotFleet, SnapshotOptions};
+use kq_node::action::fleet::{SnapshotFleet, SnapshotOptions, SnapshotQuestion};
 use std::ffi::OsString;
 use std::num::NonZero;
 use std::path::PathBuf;
@@ -18,8 +18,8 @@ use std::time::Duration;
 ///
 /// PATH is a snapshot (kq snapshot), or a folder of them. The node's name is that
 /// of the file, without .json or .json.zst. COMMAND is a command of kq that reads
-/// and has --snapshot; kq runs it for each snapshot in a process of its own, on
-/// all cores, and merges the answers as they arrive.
+/// and has --snapshot. A process for each core runs it about one snapshot after
+/// another; a process that ends costs the answer of its snapshot alone.
 ///
 /// Nodes with the same result share a line, the worst result first, and of equally
 /// bad ones the rarest. Results of doctor, what-if and the lints are their rules
@@ -91,14 +91,16 @@ impl Args {
     ) -> Result<Merge, Failure> {
         let cores = || thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN);
         let options = SnapshotOptions {
-            selector: self.selector.as_ref(),
-            group_by: self.merge.group_by.as_deref(),
             parallel: self.parallel.unwrap_or_else(cores).get(),
             timeout: self.timeout,
-            wanted: self.merge.wanted(is_shown),
         };
-        self.merge.merge(fleet.len(), is_shown, |take| {
-            fleet.ask(&options, |snapshot| question.about(snapshot), take)
-        })
+        let asked = SnapshotQuestion {
+            words: question.typed().to_vec(),
+            selector: self.selector.as_ref().map(ToString::to_string),
+            group_by: self.merge.group_by.clone(),
+            value: self.merge.value.clone(),
+            has_answer: is_shown && self.merge.writes_answers(),
+        };
+        self.merge.merge(fleet.len(), is_shown, |take| fleet.ask(&asked, &options, take))
     }
 }

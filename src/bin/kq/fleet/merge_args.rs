@@ -22,7 +22,7 @@ pub struct MergeArgs {
     /// A number of each answer, by its path in JSON, such as run.usage.percent: percentiles, and the
     /// nodes at both ends
     #[arg(long, value_name = "JSONPATH", value_parser = parse_value)]
-    value: Option<String>,
+    pub value: Option<String>,
 
     /// Output format
     #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats_with("The nodes, those with the worst results first").and_lines())]
@@ -51,9 +51,13 @@ fn parse_value(text: &str) -> Result<String, String> {
 
 impl MergeArgs {
     /// Returns what is read of each answer.
-    pub fn wanted(&self, is_shown: bool) -> Wanted {
-        let has_answer = is_shown && self.output == OutputFormat::Exchange(Exchange::Lines);
-        Wanted::Reply { value: self.value.clone(), has_answer }
+    pub fn wanted(&self) -> Wanted {
+        Wanted::Reply { value: self.value.clone(), has_answer: self.writes_answers() }
+    }
+
+    /// Returns true if each answer is written as a whole.
+    pub fn writes_answers(&self) -> bool {
+        self.output == OutputFormat::Exchange(Exchange::Lines)
     }
 
     /// Merges the answers of a number of nodes as they arrive from `ask`. They are written as they arrive where that is

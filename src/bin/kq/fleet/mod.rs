@@ -10,14 +10,17 @@ mod rbac;
 mod run;
 mod run_args;
 
+use crate::captured;
 use crate::exit::{Code, Failure};
 use crate::write;
 use anyhow::anyhow;
 use clap::Subcommand;
 use kq_core::fleet::Packed;
 use kq_io::own_program::run_own;
-use kq_node::action::fleet::{MAX_ANSWER_BYTES, Member};
+use kq_node::action::fleet::{MAX_ANSWER_BYTES, Member, SnapshotQuestion, SnapshotWorker};
+use question::Question;
 use std::ffi::OsString;
+use std::iter::once;
 use std::time::Duration;
 
 /// The time for an answer in a pod. The kubelet ends the pod earlier.
@@ -50,6 +53,8 @@ enum Command {
     Answer(AnswerArgs),
     #[command(hide = true)]
     Read(Box<ReadArgs>),
+    #[command(hide = true)]
+    Work(Box<WorkArgs>),
 }
 
 impl Args {
@@ -64,7 +69,13 @@ impl Args {
             Command::Guard(args) => args.run(),
             Command::Answer(args) => args.run(),
             Command::Read(args) => args.run(),
+            Command::Work(args) => args.run(),
         }
+    }
+
+    /// It reads snapshots itself.
+    pub fn reads_snapshots(&self) -> bool {
+        matches!(self.command, Command::Work(_))
     }
 }
 
@@ -106,6 +117,37 @@ impl ReadArgs {
         let (reading, answer) = self.member.read()?;
         write::line(&reading)?;
         answer.map_or(Ok(()), |answer| write::escaped_line(&answer))?;
+        Ok(Code::Answered)
+    }
+}
+
+/// Answer a question about one snapshot after another, for kq fleet ask
+#[derive(Debug, clap::Args)]
+struct WorkArgs {
+    /// The question, as JSON
+    #[arg(value_name = "QUESTION", value_parser = parse_question)]
+    question: SnapshotQuestion,
+}
+
+fn parse_question(text: &str) -> Result<SnapshotQuestion, String> {
+    serde_json::from_str(text).map_err(|error| error.to_string())
+}
+
+impl WorkArgs {
+    /// Answers until nobody asks. The exit codes of the command are a part of what is written.
+    fn run(self) -> Result<Code, Failure> {
+        let command = Question::known(self.question.words.clone());
+        let mut worker = SnapshotWorker::new(&self.question)?;
+        for path in SnapshotWorker::paths()? {
+            let (reply, answer) = worker.answer(&path?, |path| {
+                captured::run(once("kq".into()).chain(command.about(path)).collect())
+            })?;
+            write::line(&reply)?;
+            write::escaped_line(&answer.unwrap_or_default())?;
+            if worker.is_spent() {
+                break;
+            }
+        }
         Ok(Code::Answered)
     }
 }

@@ -19,23 +19,18 @@ const NO_QUESTIONS: [&str; 9] =
 pub struct Question(Vec<OsString>);
 
 impl Question {
-    /// Reads a command about stored nodes.
-    /// Fails for what is no command about a stored node, and for a mistake in its arguments.
+    /// Reads a command about stored nodes, or about the facts that the API server has of nodes.
+    /// Fails for what is no command about a stored node, for a mistake in its arguments, and for a file that is standard
+    /// input.
     pub fn of_snapshots(words: Vec<OsString>) -> Result<Self, Failure> {
-        let question = Self(words);
-        question.check(question.about(Path::new("node.json")), "--snapshot and -o are")?;
-        Ok(question)
-    }
-
-    /// Reads a command about the facts that the API server has of nodes.
-    /// Fails as [`of_snapshots`](Self::of_snapshots) does, and for a file that is standard input.
-    pub fn of_api(words: Vec<OsString>) -> Result<Self, Failure> {
         let is_input = |word: &OsString| word == "-" || word.to_string_lossy().ends_with("=-");
         if let Some(word) = words.iter().find(|word| is_input(word)) {
             let error = anyhow!("{}: standard input cannot be read for each node", word.display());
             return Err(Failure::usage(error).hint("name a file"));
         }
-        Self::of_snapshots(words)
+        let question = Self(words);
+        question.check(question.about(Path::new("node.json")), "--snapshot and -o are")?;
+        Ok(question)
     }
 
     /// Reads a command that runs on nodes.
@@ -152,7 +147,17 @@ impl Question {
         self.0.iter().cloned().chain(flags).collect()
     }
 
+    /// Returns a command that was read before.
+    pub fn known(words: Vec<OsString>) -> Self {
+        Self(words)
+    }
+
     /// Returns the words as they were typed.
+    pub fn typed(&self) -> &[OsString] {
+        &self.0
+    }
+
+    /// Returns the words as text.
     pub fn words(&self) -> Vec<String> {
         self.0.iter().map(|word| word.to_string_lossy().into_owned()).collect()
     }

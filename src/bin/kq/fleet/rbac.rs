@@ -102,7 +102,7 @@ impl Args {
         };
         if !self.command.is_empty() {
             match (self.fleet_command, self.api_only) {
-                (FleetCommand::Run, true) => Question::of_api(self.command)?,
+                (FleetCommand::Run, true) => Question::of_snapshots(self.command)?,
                 (FleetCommand::Run, false) => Question::of_nodes(self.command)?,
                 (FleetCommand::Apply, _) => Question::of_change(self.command)?.0,
                 _ => {

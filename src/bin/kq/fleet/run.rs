@@ -56,7 +56,7 @@ impl Args {
     pub fn run(self) -> Result<Code, Failure> {
         let (question, arguments) = match self.run.is_api_only() {
             true => {
-                let question = Question::of_api(self.command)?;
+                let question = Question::of_snapshots(self.command)?;
                 let arguments = question.about(Path::new("-"));
                 (question, arguments)
             }
@@ -71,7 +71,7 @@ impl Args {
         let Some((run, nodes)) = self.run.start(&words)? else { return Ok(Code::Answered) };
         let group_by = self.merge.group_by.as_deref();
         let merged = self.merge.merge(nodes, true, |take| {
-            let wanted = self.merge.wanted(true);
+            let wanted = self.merge.wanted();
             run.ask(&words, group_by, &wanted, |done, outcome| take(done, Some(outcome)))
         });
         let shown = merged.and_then(|merged| self.merge.show(&question, merged, None));

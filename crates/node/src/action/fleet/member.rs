@@ -14,13 +14,11 @@ use kq_core::fleet::{ChangedNode, NoAnswer, Packed, Reply, error_of_kq};
 use kq_facts::snapshot::Snapshot;
 use kq_io::memory::received;
 use kq_io::own_program::{Ended, OwnProgramError, own_input, run_apart, run_own, run_own_with};
-use kq_io::snapshot_file::{read_snapshot, write_snapshot};
-use kq_k8s::label_selector::LabelSelector;
+use kq_io::snapshot_file::write_snapshot;
 use kq_output::json_path::Template;
 use kq_output::terminal::brief;
 use kq_output::value::json_line;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -44,22 +42,12 @@ const MAX_READING: u64 = 1 << 20;
 pub enum Source {
     /// The log of a pod, in standard input.
     Log,
-    /// kq runs about a snapshot with these arguments.
-    Snapshot {
-        path: OsString,
-        arguments: Vec<OsString>,
-        /// Its node must have these labels.
-        selector: Option<String>,
-        /// The label that groups nodes.
-        group_by: Option<String>,
-        timeout: Duration,
-    },
     /// kq gathers what the API server has of a node, and runs about it; without arguments, the snapshot is the output. Standard
     /// input has the credentials that the run got from a plugin.
     ApiServer {
         node: String,
         kubeconfig: Option<PathBuf>,
-        choice: KubeconfigChoice,
+        choice: Box<KubeconfigChoice>,
         arguments: Option<Vec<String>>,
         timeout: Duration,
     },
@@ -105,10 +93,7 @@ pub struct Member {
 pub enum Reading {
     Reply {
         reply: Reply,
-        group: Option<String>,
     },
-    /// The node has not the labels.
-    NotSelected,
     Plan {
         change: ChangedNode,
         steps: Vec<String>,
@@ -134,42 +119,19 @@ impl Member {
     ///
     /// # Errors
     ///
-    /// Fails for a path of a number that is none, and for a selector that is none.
+    /// Fails for a path of a number that is none.
     pub fn read(&self) -> Result<(Reading, Option<Vec<u8>>), Failure> {
-        let mut group = None;
-        if let Source::Snapshot { path, selector, group_by, .. } = &self.source {
-            let selector = selector.as_deref().map(LabelSelector::parse).transpose();
-            let selector = selector.map_err(|error| Failure::usage(anyhow!("{error}")))?;
-            let labels = match selector.is_some() || group_by.is_some() {
-                true => labels(Path::new(path)),
-                false => BTreeMap::new(),
-            };
-            if selector.is_some_and(|selector| !selector.matches(&labels)) {
-                return Ok((Reading::NotSelected, None));
-            }
-            let value = |key: &String| labels.get(key).cloned().unwrap_or_default();
-            group = group_by.as_ref().map(|key| brief(&value(key)).into_owned());
-        }
         let output = self.source.output();
-        let snapshot = match &self.source {
-            Source::Snapshot { path, .. } => Some(Path::new(path)),
-            Source::Log | Source::ApiServer { .. } => None,
-        };
         Ok(match (&self.wanted, output) {
             (Wanted::Reply { value, has_answer }, Ok(packed)) => {
                 let value = value.as_deref().map(Template::parse).transpose();
                 let value = value.map_err(|error| Failure::usage(anyhow!("{error}")))?;
                 let Packed { exit_code, output, notes } = packed;
                 let (reply, answer) =
-                    Reply::parse(snapshot, exit_code, &output, &notes, value.as_ref());
+                    Reply::parse(None, exit_code, &output, &notes, value.as_ref());
                 drop(output);
                 let answer = answer.filter(|_| *has_answer).map(|answer| json_line(&answer));
-                (Reading::Reply { reply, group }, answer.transpose().map_err(Failure::missing)?)
-            }
-            // A node without an answer has a group, too.
-            (Wanted::Reply { .. }, Err(why)) => {
-                let reply = Reply::Failed { exit_code: None, why };
-                (Reading::Reply { reply, group }, None)
+                (Reading::Reply { reply }, answer.transpose().map_err(Failure::missing)?)
             }
             (Wanted::Plan { node }, output) => {
                 let (change, steps) = ChangedNode::planned(node, output.as_ref());
@@ -238,7 +200,6 @@ impl Member {
     fn deadline(&self) -> Duration {
         let timeout = match &self.source {
             Source::Log => Duration::ZERO,
-            Source::Snapshot { timeout, .. } => *timeout,
             // For the Node object, for the pods, and for the command.
             Source::ApiServer { timeout, .. } => timeout.saturating_mul(3),
         };
@@ -255,14 +216,10 @@ impl Source {
                 let log = log.map_err(|error| NoAnswer::Cut(error.to_string()))?;
                 return Packed::from_log(&log, MAX_ANSWER_BYTES);
             }
-            Self::Snapshot { arguments, timeout, .. } => {
-                run_own(arguments, *timeout, MAX_ANSWER_BYTES)
-                    .map_err(|error| no_answer(&error, *timeout))?
-            }
             Self::ApiServer { node, kubeconfig, choice, arguments, timeout } => {
                 let spec = NodeSpec {
                     kubeconfig: kubeconfig.clone(),
-                    choice: choice.clone(),
+                    choice: (**choice).clone(),
                     timeout: *timeout,
                     ..NodeSpec::default()
                 };
@@ -280,13 +237,6 @@ impl Source {
         received("an answer of kq", ended.output.len());
         Ok(Packed { exit_code: ended.exit_code, output: ended.output, notes: ended.notes })
     }
-}
-
-/// Returns the labels of the node of a snapshot; none if it cannot be read, for which its answer has the reason.
-fn labels(path: &Path) -> BTreeMap<String, String> {
-    let snapshot = read_snapshot(&path.to_string_lossy()).ok();
-    let node = snapshot.and_then(|snapshot| snapshot.node.found);
-    node.map(|found| found.value.metadata.labels).unwrap_or_default()
 }
 
 /// Stores a snapshot, and returns true if it is of a node.
@@ -352,22 +302,5 @@ mod tests {
             }
         });
         assert!(most.into_inner() <= 2);
-    }
-
-    #[test]
-    fn a_member_survives_its_way_to_the_process() {
-        let path = OsString::from("a b/\u{202e}\n.json");
-        let member = Member {
-            source: Source::Snapshot {
-                path: path.clone(),
-                arguments: vec!["doctor".into(), path],
-                selector: Some("a=b".to_owned()),
-                group_by: None,
-                timeout: Duration::from_millis(1_500),
-            },
-            wanted: Wanted::Reply { value: Some("a.b".to_owned()), has_answer: true },
-        };
-        let text = serde_json::to_string(&member).expect("JSON");
-        assert_eq!(serde_json::from_str::<Member>(&text).expect("JSON"), member);
     }
 }

@@ -121,7 +121,7 @@ impl FleetRun {
         let outcome = |at: usize| {
             let node = &self.plan.nodes[at];
             let (reply, answer, permit) = match self.run_on(at, Some(command), wanted) {
-                Ok(MemberRead { reading: Reading::Reply { reply, .. }, answer, permit }) => {
+                Ok(MemberRead { reading: Reading::Reply { reply }, answer, permit }) => {
                     (reply, answer, permit)
                 }
                 Ok(_) => (failed(NoAnswer::other_reading()), None, None),
@@ -175,7 +175,7 @@ impl FleetRun {
             let source = Source::ApiServer {
                 node: node.clone(),
                 kubeconfig: self.plan.guard.kubeconfig.clone(),
-                choice: self.plan.guard.choice.clone(),
+                choice: Box::new(self.plan.guard.choice.clone()),
                 arguments: command.map(<[String]>::to_vec),
                 timeout: self.plan.timeout,
             };

@@ -1,7 +1,8 @@
-//! A question for many snapshots, each answered by kq in a process of its own.
+//! A question for many snapshots.
 
-use super::member::{Member, Permits, Reading, Source, Wanted};
+use super::member::Permits;
 use super::run::{ANSWERS, each};
+use super::work::{SnapshotQuestion, SnapshotReply, SnapshotWorkers};
 use crate::gather_from;
 use kq_answer::Failure;
 use kq_api::api_server::ApiServer;
@@ -9,10 +10,8 @@ use kq_core::fleet::{NoAnswer, NodeOutcome, Packed, Reply};
 use kq_io::own_program::OwnProgramError;
 use kq_io::snapshot_file::{NodeFile, node_files};
 use kq_k8s::duration::GoDuration;
-use kq_k8s::label_selector::LabelSelector;
 use kq_output::value::json_line;
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Snapshots, one for each node.
@@ -42,22 +41,29 @@ impl SnapshotFleet {
     }
 
     /// Asks about each snapshot, and passes the outcomes to `take` as they arrive, with their number so far; `None`: the
-    /// node is not selected. `arguments` returns the command line for a snapshot.
+    /// node is not selected.
     ///
     /// # Errors
     ///
     /// Fails where `take` does.
     pub fn ask(
         &self,
-        options: &SnapshotOptions<'_>,
-        arguments: impl Fn(&Path) -> Vec<OsString> + Sync,
+        question: &SnapshotQuestion,
+        options: &SnapshotOptions,
         mut take: impl FnMut(usize, Option<NodeOutcome>) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let answers = Permits::new(ANSWERS);
+        let workers = SnapshotWorkers::new(question, options.timeout)?;
         let outcome = |at: usize| {
-            let permit = options.wanted.has_answer().then(|| answers.take());
+            let permit = question.has_answer.then(|| answers.take());
             let file = &self.files[at];
-            (options.outcome(file, arguments(&file.path)), permit)
+            let outcome = match workers.ask(&file.path) {
+                (SnapshotReply::NotSelected, _) => None,
+                (SnapshotReply::Reply { reply, group }, answer) => {
+                    Some(NodeOutcome { node: file.node.clone(), group, reply, answer })
+                }
+            };
+            (outcome, permit)
         };
         // A permit is returned once the answer is written.
         let taken = |done, (outcome, _permit)| take(done, outcome);
@@ -65,38 +71,13 @@ impl SnapshotFleet {
     }
 }
 
-/// Which snapshots are asked about, and how.
-#[derive(Clone, Debug)]
-pub struct SnapshotOptions<'a> {
-    pub selector: Option<&'a LabelSelector>,
-    /// The label that groups nodes.
-    pub group_by: Option<&'a str>,
+/// How snapshots are asked about.
+#[derive(Clone, Copy, Debug)]
+pub struct SnapshotOptions {
     /// How many processes run at a time.
     pub parallel: usize,
     /// The time for one answer.
     pub timeout: Duration,
-    /// What is read of an answer.
-    pub wanted: Wanted,
-}
-
-impl SnapshotOptions<'_> {
-    fn outcome(&self, file: &NodeFile, arguments: Vec<OsString>) -> Option<NodeOutcome> {
-        let source = Source::Snapshot {
-            path: file.path.clone().into(),
-            arguments,
-            selector: self.selector.map(ToString::to_string),
-            group_by: self.group_by.map(str::to_owned),
-            timeout: self.timeout,
-        };
-        let member = Member { source, wanted: self.wanted.clone() };
-        let (reply, group, answer) = match member.read_apart(None) {
-            Ok((Reading::NotSelected, _)) => return None,
-            Ok((Reading::Reply { reply, group }, answer)) => (reply, group, answer),
-            Ok(_) => (failed(NoAnswer::other_reading()), None, None),
-            Err(why) => (failed(why), self.group_by.map(|_| String::new()), None),
-        };
-        Some(NodeOutcome { node: file.node.clone(), group, reply, answer })
-    }
 }
 
 pub(super) fn failed(why: NoAnswer) -> Reply {
