@@ -227,6 +227,7 @@ mod version_137;
 /// The warnings of answers that rest on odd sources.
 mod warnings;
 /// Help texts and documents are in plain words, and fit a terminal.
+mod why;
 mod words;
 
 /// The width of a terminal, as the programs see it.

@@ -2,6 +2,7 @@
 
 use super::doctor::PodReport;
 use super::preemption::PreemptionCause;
+use crate::explain::{MessageExplanation, explain_message};
 use kq_admission::preemption::why::{Cause, view};
 use kq_answer::{Basis, Failure, Finding, Headline, Missing, MissingFact, answer, finding_view};
 use kq_output::doc::Doc;
@@ -16,6 +17,8 @@ pub struct PodWhy {
     pub pod: String,
     /// What ended it or its containers; null: nothing is left that says so.
     pub end: Option<PreemptionCause>,
+    /// What the kubelet says of it in the pod's status; null: nothing that kq explains.
+    pub said: Option<PodMessage>,
     /// The findings about it on its node, the worst first.
     pub findings: Vec<Finding>,
     /// What the answer rests on.
@@ -24,6 +27,27 @@ pub struct PodWhy {
 }
 
 answer!("PodWhy", PodWhy; PodWhy::headline);
+
+/// The message of a pod's status, explained. `kq explain` has the rest.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PodMessage {
+    /// The message.
+    pub message: String,
+    /// What it says, with its numbers, in one sentence.
+    pub summary: String,
+    /// What an operator does.
+    #[serde(rename = "do")]
+    pub action: String,
+}
+
+impl PodMessage {
+    fn of(message: &str) -> Option<Self> {
+        let explained = explain_message(message).ok().filter(|it| it.is_explained)?;
+        let MessageExplanation { message, summary, action, .. } = explained;
+        Some(Self { message, summary, action })
+    }
+}
 
 impl PodWhy {
     /// Puts together what is left of a pod, and what its node says of it.
@@ -68,7 +92,8 @@ impl PodWhy {
         let names = [end.as_ref().map(|it| &it.pod), report.as_ref().map(|it| &it.pod)];
         let pod = names.into_iter().flatten().next().cloned().unwrap_or_default();
         let findings = report.map(|it| it.findings).unwrap_or_default();
-        Ok(Self { pod, end, findings, basis })
+        let said = end.as_ref().and_then(|end| PodMessage::of(&end.status_message));
+        Ok(Self { pod, end, said, findings, basis })
     }
 
     /// Returns what happened to it, where something did.
@@ -86,7 +111,11 @@ impl PodWhy {
     fn headline(&self) -> Headline {
         let pod = &self.pod;
         if let Some(end) = self.happened() {
-            let text = format!("{pod}: {} ({})", end.what_happened(), end.certainty);
+            let what = format!("{pod}: {} ({})", end.what_happened(), end.certainty);
+            let text = match &self.said {
+                Some(said) => format!("{what}. {}", said.summary.trim_end_matches('.')),
+                None => what,
+            };
             return Headline::of(&end.cause, text);
         }
         let found = Headline::of_findings(&self.findings);
@@ -115,6 +144,7 @@ fn shown(answer: &PodWhy, is_wide: bool) -> Doc {
     let mut doc = Doc::headed(&answer.headline().with(&answer.basis).text);
     if let Some(end) = answer.happened() {
         doc.add(view::reasons(end, is_wide));
+        doc.extend(answer.said.iter().map(|said| format!("do: {}", said.action)));
     }
     if !answer.findings.is_empty() {
         doc.add_apart(match is_wide {

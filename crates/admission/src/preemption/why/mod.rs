@@ -141,6 +141,7 @@ pub fn why_killed(
         preemptors,
         evidence,
         basis,
+        status_message: subject.pod.map(|pod| pod.status.message.clone()).unwrap_or_default(),
         now: traces.now,
     })
 }

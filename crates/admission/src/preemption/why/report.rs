@@ -35,6 +35,9 @@ pub struct PreemptionCause {
     pub evidence: Vec<Evidence>,
     #[serde(flatten)]
     pub basis: Basis,
+    /// The message of the pod's status; empty: it has none.
+    #[serde(skip)]
+    pub status_message: String,
     /// The moment that ages are counted from.
     #[serde(skip)]
     pub now: Timestamp,
