@@ -245,7 +245,7 @@ fn without_flags<'t>(typed: &[&'t str]) -> Vec<&'t str> {
     let takes_value = |word: &str| {
         let is_it = |flag: &&&clap::Arg| match word.strip_prefix("--") {
             Some(long) => flag.get_long() == Some(long),
-            None => flag.get_short().is_some_and(|short| word == format!("-{short}")),
+            None => flag.get_short().is_some_and(|short| word.chars().eq(['-', short])),
         };
         flags.iter().find(is_it).is_some_and(|flag| flag.get_action().takes_values())
     };

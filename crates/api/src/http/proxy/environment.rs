@@ -53,13 +53,15 @@ impl ProxyVariables {
         if host == "localhost" || address.is_some_and(|address| address.is_loopback()) {
             return false;
         }
+        // Go compares the port as it is written.
+        let port = target.port.to_string();
         let entries = self.excluded.split(',').map(|entry| entry.trim().to_ascii_lowercase());
-        !entries.into_iter().any(|entry| excludes(&entry, &host, address, target.port))
+        !entries.into_iter().any(|entry| excludes(&entry, &host, address, &port))
     }
 }
 
 /// Returns true if an entry of `NO_PROXY` is about a server.
-fn excludes(entry: &str, host: &str, address: Option<IpAddr>, port: u16) -> bool {
+fn excludes(entry: &str, host: &str, address: Option<IpAddr>, port: &str) -> bool {
     if entry == "*" {
         return true;
     }
@@ -70,7 +72,7 @@ fn excludes(entry: &str, host: &str, address: Option<IpAddr>, port: u16) -> bool
     }
     let (name, of_port) = split(entry);
     let of_port = of_port.filter(|of_port| !of_port.is_empty());
-    if name.is_empty() || of_port.is_some_and(|of_port| of_port != port.to_string()) {
+    if name.is_empty() || of_port.is_some_and(|of_port| of_port != port) {
         return false;
     }
     if let Ok(excluded) = name.parse::<IpAddr>() {
