@@ -244,6 +244,9 @@ _kq() {
             kq__subcmd__fleet,run)
                 cmd="kq__subcmd__fleet__subcmd__run"
                 ;;
+            kq__subcmd__fleet,work)
+                cmd="kq__subcmd__fleet__subcmd__work"
+                ;;
             kq__subcmd__fleet__subcmd__help,answer)
                 cmd="kq__subcmd__fleet__subcmd__help__subcmd__answer"
                 ;;
@@ -273,6 +276,9 @@ _kq() {
                 ;;
             kq__subcmd__fleet__subcmd__help,run)
                 cmd="kq__subcmd__fleet__subcmd__help__subcmd__run"
+                ;;
+            kq__subcmd__fleet__subcmd__help,work)
+                cmd="kq__subcmd__fleet__subcmd__help__subcmd__work"
                 ;;
             kq__subcmd__gc,apply)
                 cmd="kq__subcmd__gc__subcmd__apply"
@@ -471,6 +477,9 @@ _kq() {
                 ;;
             kq__subcmd__help__subcmd__fleet,run)
                 cmd="kq__subcmd__help__subcmd__fleet__subcmd__run"
+                ;;
+            kq__subcmd__help__subcmd__fleet,work)
+                cmd="kq__subcmd__help__subcmd__fleet__subcmd__work"
                 ;;
             kq__subcmd__help__subcmd__gc,apply)
                 cmd="kq__subcmd__help__subcmd__gc__subcmd__apply"
@@ -4121,7 +4130,7 @@ _kq() {
             return 0
             ;;
         kq__subcmd__fleet)
-            opts="-h -V --help --version run apply collect ask clean rbac guard answer read help"
+            opts="-h -V --help --version run apply collect ask clean rbac guard answer read work help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4379,7 +4388,7 @@ _kq() {
             return 0
             ;;
         kq__subcmd__fleet__subcmd__collect)
-            opts="-l -n -d -h -V --selector --nodes-from --sample --image-pull-policy --namespace --service-account --priority-class --privileged --requests --parallel --timeout --kubeconfig --context --cluster --user --as --as-group --as-uid --image --api-only --dry-run --yes --dir --help --version"
+            opts="-l -n -d -h -V --selector --nodes-from --sample --image-pull-policy --namespace --service-account --priority-class --privileged --requests --parallel --timeout --kubeconfig --context --cluster --user --as --as-group --as-uid --image --api-only --dry-run --yes --dir --resume --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4531,7 +4540,7 @@ _kq() {
             return 0
             ;;
         kq__subcmd__fleet__subcmd__help)
-            opts="run apply collect ask clean rbac guard answer read help"
+            opts="run apply collect ask clean rbac guard answer read work help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4671,6 +4680,20 @@ _kq() {
             return 0
             ;;
         kq__subcmd__fleet__subcmd__help__subcmd__run)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        kq__subcmd__fleet__subcmd__help__subcmd__work)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -4835,6 +4858,20 @@ _kq() {
                     COMPREPLY=($(compgen -W "table wide json yaml name jsonl csv jsonpath= custom-columns=" -- "${cur}"))
                     return 0
                     ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        kq__subcmd__fleet__subcmd__work)
+            opts="-h -V --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
                 *)
                     COMPREPLY=()
                     ;;
@@ -6537,7 +6574,7 @@ _kq() {
             return 0
             ;;
         kq__subcmd__help__subcmd__fleet)
-            opts="run apply collect ask clean rbac guard answer read"
+            opts="run apply collect ask clean rbac guard answer read work"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -6663,6 +6700,20 @@ _kq() {
             return 0
             ;;
         kq__subcmd__help__subcmd__fleet__subcmd__run)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        kq__subcmd__help__subcmd__fleet__subcmd__work)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )

@@ -2102,18 +2102,19 @@ complete -c kq -n "__fish_kq_using_subcommand top" -l kubelet-insecure-skip-tls-
 complete -c kq -n "__fish_kq_using_subcommand top" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
 complete -c kq -n "__fish_kq_using_subcommand top" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand top" -s V -l version -d 'Print version'
-complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask clean rbac guard answer read help" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask clean rbac guard answer read help" -s V -l version -d 'Print version'
-complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask clean rbac guard answer read help" -f -a "run" -d 'Run a command of kq on the nodes of a cluster, and merge the answers'
-complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask clean rbac guard answer read help" -f -a "apply" -d 'Change the nodes of a cluster with one command, a few at a time'
-complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask clean rbac guard answer read help" -f -a "collect" -d 'Store a snapshot of each node of a cluster in a folder, for kq fleet ask'
-complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask clean rbac guard answer read help" -f -a "ask" -d 'Ask the same question about many snapshots, and merge the answers'
-complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask clean rbac guard answer read help" -f -a "clean" -d 'Delete the pods that earlier runs of kq fleet left behind'
-complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask clean rbac guard answer read help" -f -a "rbac" -d 'Print the RBAC manifests of a service account that may run a command of kq fleet'
-complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask clean rbac guard answer read help" -f -a "guard" -d 'Read the steps of a run from standard input, and delete the pods that are left at its end, for kq fleet run'
-complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask clean rbac guard answer read help" -f -a "answer" -d 'Run a command of kq, and write its answer packed and with a checksum, for kq fleet run'
-complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask clean rbac guard answer read help" -f -a "read" -d 'Read what one node sent, and write what counts of it, for the other commands of kq fleet'
-complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask clean rbac guard answer read help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask clean rbac guard answer read work help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask clean rbac guard answer read work help" -s V -l version -d 'Print version'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask clean rbac guard answer read work help" -f -a "run" -d 'Run a command of kq on the nodes of a cluster, and merge the answers'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask clean rbac guard answer read work help" -f -a "apply" -d 'Change the nodes of a cluster with one command, a few at a time'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask clean rbac guard answer read work help" -f -a "collect" -d 'Store a snapshot of each node of a cluster in a folder, for kq fleet ask'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask clean rbac guard answer read work help" -f -a "ask" -d 'Ask the same question about many snapshots, and merge the answers'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask clean rbac guard answer read work help" -f -a "clean" -d 'Delete the pods that earlier runs of kq fleet left behind'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask clean rbac guard answer read work help" -f -a "rbac" -d 'Print the RBAC manifests of a service account that may run a command of kq fleet'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask clean rbac guard answer read work help" -f -a "guard" -d 'Read the steps of a run from standard input, and delete the pods that are left at its end, for kq fleet run'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask clean rbac guard answer read work help" -f -a "answer" -d 'Run a command of kq, and write its answer packed and with a checksum, for kq fleet run'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask clean rbac guard answer read work help" -f -a "read" -d 'Read what one node sent, and write what counts of it, for the other commands of kq fleet'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask clean rbac guard answer read work help" -f -a "work" -d 'Answer a question about one snapshot after another, for kq fleet ask'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask clean rbac guard answer read work help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -s l -l selector -d 'Only nodes with these labels, such as pool=gpu; the syntax is kubectl\'s' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -l nodes-from -d 'A file with the names of more nodes, as from kubectl get nodes -o name; - is standard input' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -l sample -d 'Only this number of nodes, or this part of them, evenly spread over their names' -r
@@ -2134,7 +2135,7 @@ complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -l as-group -d 'A group to impersonate (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -l as-uid -d 'The UID to impersonate' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -l image -d 'The image of kq, as in docs/release.md' -r
-complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -l group-by -d 'Count the nodes apart by the value of this label' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -l group-by -d 'Count the nodes apart by the value of this label; pool is also the pool of EKS, GKE, AKS or Karpenter' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -l value -d 'A number of each answer, by its path in JSON, such as run.usage.percent: percentiles, and the nodes at both ends' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -s o -l output -d 'Output format' -r -f -a "table\t'Human-readable summary'
 wide\t'All details'
@@ -2214,13 +2215,14 @@ complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -l api-only -d 'Create no pods: ask about what the API server has of each node'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -l dry-run -d 'Show the plan and the first pod, and create nothing'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -l yes -d 'Do not ask for confirmation'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -l resume -d 'Leave out nodes that have a snapshot in DIR already, as after a run that was interrupted'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from ask" -s l -l selector -d 'Only nodes with these labels, such as pool=gpu; the syntax is kubectl\'s' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from ask" -l diff -d 'Snapshots taken before: show the nodes whose results differ' -r -F
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from ask" -l parallel -d 'The number of snapshots read at a time (default: one for each core)' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from ask" -l timeout -d 'Time limit for each answer' -r
-complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from ask" -l group-by -d 'Count the nodes apart by the value of this label' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from ask" -l group-by -d 'Count the nodes apart by the value of this label; pool is also the pool of EKS, GKE, AKS or Karpenter' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from ask" -l value -d 'A number of each answer, by its path in JSON, such as run.usage.percent: percentiles, and the nodes at both ends' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from ask" -s o -l output -d 'Output format' -r -f -a "table\t'Human-readable summary'
 wide\t'All details'
@@ -2270,6 +2272,8 @@ complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from answer" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from read" -s h -l help -d 'Print help'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from read" -s V -l version -d 'Print version'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from work" -s h -l help -d 'Print help'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from work" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "run" -d 'Run a command of kq on the nodes of a cluster, and merge the answers'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "apply" -d 'Change the nodes of a cluster with one command, a few at a time'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "collect" -d 'Store a snapshot of each node of a cluster in a folder, for kq fleet ask'
@@ -2279,6 +2283,7 @@ complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "guard" -d 'Read the steps of a run from standard input, and delete the pods that are left at its end, for kq fleet run'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "answer" -d 'Run a command of kq, and write its answer packed and with a checksum, for kq fleet run'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "read" -d 'Read what one node sent, and write what counts of it, for the other commands of kq fleet'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "work" -d 'Answer a question about one snapshot after another, for kq fleet ask'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c kq -n "__fish_kq_using_subcommand snapshot" -s o -l output -d 'Where to store the snapshot, compressed if the name ends in .zst (default: standard output)' -r
 complete -c kq -n "__fish_kq_using_subcommand snapshot" -l snapshot -d 'Read the node from a snapshot file instead of querying it (default: $KQ_SNAPSHOT). Files named by other flags are still read' -r
@@ -2417,3 +2422,4 @@ complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_f
 complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from fleet" -f -a "guard" -d 'Read the steps of a run from standard input, and delete the pods that are left at its end, for kq fleet run'
 complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from fleet" -f -a "answer" -d 'Run a command of kq, and write its answer packed and with a checksum, for kq fleet run'
 complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from fleet" -f -a "read" -d 'Read what one node sent, and write what counts of it, for the other commands of kq fleet'
+complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from fleet" -f -a "work" -d 'Answer a question about one snapshot after another, for kq fleet ask'

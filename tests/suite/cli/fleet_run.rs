@@ -178,6 +178,15 @@ fn snapshots_are_collected_and_asked_again() {
     fleet.is_clean(&ran);
     let asked = kq(&format!("fleet ask {} -o name -- version", folder.display())).run();
     assert_eq!(asked.stdout, "well-1\nwell-2\n", "{}", asked.text());
+    // A damaged snapshot is none.
+    std::fs::write(folder.join("well-1.json.zst"), "cut off").expect("it can be written");
+    let resumed = kq(&format!("{line} --resume")).run();
+    assert!(resumed.stderr.contains("stored: 1 node with a snapshot in "), "{}", resumed.text());
+    assert!(resumed.stderr.contains("stored: 1 of 1 nodes"), "{}", resumed.text());
+    let again = kq(&format!("{line} --resume")).run();
+    assert_eq!(again.code, 0, "{}", again.text());
+    assert!(again.stderr.contains("stored: 2 nodes with a snapshot in "), "{}", again.text());
+    assert!(!again.stderr.contains("plan: "), "{}", again.text());
     let ran = kq(&format!("fleet collect {flags} cut --yes --dir {}", folder.display())).run();
     assert_eq!(ran.code, 3, "{}", ran.text());
     assert!(

@@ -4,6 +4,7 @@
 //! * `outcome`: one node's answer and its results, each with a severity;
 //! * `pod`: the pod that runs on a node, and the pods that may exist; `own_pod`: the pod of a run among others of its name;
 //! * `packed`: an answer in the pod's log;
+//! * `group`: the pool of a node;
 //! * `leftover`: the pods that outlived their run;
 //! * `rbac`: the rights that a fleet needs;
 //! * `merge`: nodes with the same result are counted together, so that memory is bounded by the results;
@@ -11,6 +12,7 @@
 
 mod apply;
 mod apply_record;
+mod group;
 mod leftover;
 mod merge;
 mod node_answer;
@@ -26,6 +28,7 @@ mod view;
 
 pub use apply::{ChangeState, ChangedNode, FleetApply, SharedPlan};
 pub use apply_record::{ApplyEvent, ApplyRecord};
+pub use group::node_group;
 pub use leftover::{FleetPod, fleet_pods};
 pub use merge::{FleetAnswer, Merge, NodeChange, NodeCounts, NodeValue, ResultRow, ValueSummary};
 pub use outcome::{NoAnswer, NodeOutcome, NodeResult, Reply, error_of_kq};

@@ -10,8 +10,9 @@ use std::path::PathBuf;
 ///
 /// kq creates a pod on each node as kq fleet run does, and stores the output of kq
 /// snapshot there as DIR/NODE.json.zst. Only the owner can read the files. An
-/// older snapshot is replaced. With --api-only, no pod is created, and a snapshot
-/// has only what the API server has of the node: the Node object and the pods.
+/// older snapshot is replaced; with --resume its node is left out. With --api-only,
+/// no pod is created, and a snapshot has only what the API server has of the node:
+/// the Node object and the pods.
 ///
 /// Exit code 0: every node is stored. 3: one is not, or kq found no node in its
 /// pod; the reason is printed. 4: no pod was created. 5: a pod may be left behind;
@@ -21,6 +22,7 @@ use std::path::PathBuf;
 ///
 ///   kq fleet collect --image registry.example/kq:0.1 --dir snapshots/
 ///   kq fleet collect -l pool=gpu --image registry.example/kq:0.1 --dir gpu/ --yes
+///   kq fleet collect --image registry.example/kq:0.1 --dir snapshots/ --resume
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
@@ -30,6 +32,10 @@ pub struct Args {
     /// The directory, which must exist
     #[arg(short, long, value_name = "DIR")]
     dir: PathBuf,
+
+    /// Leave out nodes that have a snapshot in DIR already, as after a run that was interrupted
+    #[arg(long)]
+    resume: bool,
 }
 
 impl Args {
@@ -40,7 +46,10 @@ impl Args {
             return Err(Failure::usage(error).hint("create it first"));
         }
         let command = ["snapshot".to_owned()];
-        let Some((run, all)) = self.run.start(&command)? else { return Ok(Code::Answered) };
+        let stored = self.resume.then_some(self.dir.as_path());
+        let Some((run, all)) = self.run.start(&command, stored)? else {
+            return Ok(Code::Answered);
+        };
         let (progress, mut stored, mut whole) = (Progress::of("nodes"), 0, 0);
         run.collect(&self.dir, |done, node, result| {
             match result {

@@ -15,7 +15,7 @@ use serde_json::value::RawValue;
 /// How answers are merged and shown.
 #[derive(Clone, Debug, clap::Args)]
 pub struct MergeArgs {
-    /// Count the nodes apart by the value of this label
+    /// Count the nodes apart by the value of this label; pool is also the pool of EKS, GKE, AKS or Karpenter
     #[arg(long, value_name = "LABEL")]
     pub group_by: Option<String>,
 

@@ -68,7 +68,7 @@ impl Args {
         };
         let words: Vec<String> =
             arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-        let Some((run, nodes)) = self.run.start(&words)? else { return Ok(Code::Answered) };
+        let Some((run, nodes)) = self.run.start(&words, None)? else { return Ok(Code::Answered) };
         let group_by = self.merge.group_by.as_deref();
         let merged = self.merge.merge(nodes, true, |take| {
             let wanted = self.merge.wanted();

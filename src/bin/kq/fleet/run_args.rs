@@ -11,8 +11,10 @@ use kq_io::input::read_input;
 use kq_k8s::label_selector::LabelSelector;
 use kq_k8s::quantity::Quantity;
 use kq_node::action::fleet::{FleetEvent, FleetOptions, FleetPlan, FleetRun, Sample};
+use kq_output::units::counted;
 use std::collections::BTreeMap;
 use std::num::NonZero;
+use std::path::Path;
 use std::time::Duration;
 
 /// The requests of a container, by resource.
@@ -103,10 +105,24 @@ pub struct RunArgs {
 }
 
 impl RunArgs {
-    /// Plans, shows the plan and has it confirmed, and begins the run with its number of nodes; `None` with --dry-run.
+    /// Plans, shows the plan and has it confirmed, and begins the run with its number of nodes; `None` with --dry-run, and
+    /// where no node is left. Nodes with a snapshot in `stored` are left out.
     /// Fails where the nodes are unknown, for a node that does not exist, and without confirmation.
-    pub fn start(&self, command: &[String]) -> Result<Option<(FleetRun, usize)>, Failure> {
-        let plan = self.pods.plan(self.image.clone(), self.api_only)?;
+    pub fn start(
+        &self,
+        command: &[String],
+        stored: Option<&Path>,
+    ) -> Result<Option<(FleetRun, usize)>, Failure> {
+        let mut plan = self.pods.prepare(self.image.clone(), self.api_only)?;
+        if let Some(folder) = stored {
+            let left_out = counted(plan.leave_out_stored(folder), "node");
+            let folder = folder.display();
+            note("stored", &format!("{left_out} with a snapshot in {folder} before"));
+            if plan.nodes.is_empty() {
+                return Ok(None);
+            }
+        }
+        show(&plan, &self.pods.namespace);
         if self.dry_run {
             if let Some(pod) = plan.first_pod(command) {
                 note("pod", &pod);
@@ -141,22 +157,30 @@ pub fn begin(plan: FleetPlan, then: &'static str) -> Result<FleetRun, Failure> {
     })
 }
 
+/// Shows the plan of the pods.
+fn show(plan: &FleetPlan, namespace: &str) {
+    plan.lines().iter().for_each(|line| note("plan", line));
+    match &plan.outlived {
+        Ok(0) => {}
+        Ok(count) => warn(&format!(
+            "{count} pods of earlier runs outlived their deadline; kq fleet clean -n {namespace} deletes them"
+        )),
+        Err(reason) => warn(&format!("pods of earlier runs: {reason}")),
+    }
+}
+
 impl NodePodArgs {
     /// Chooses the nodes, and shows the plan of the pods.
     /// Fails where the nodes are unknown, and for a node that does not exist.
     pub fn plan(&self, image: Option<String>, api_only: bool) -> Result<FleetPlan, Failure> {
-        let options = self.options(image, api_only)?;
-        let plan = waiting("listing the nodes", || FleetPlan::prepare(options))?;
-        plan.lines().iter().for_each(|line| note("plan", line));
-        match &plan.outlived {
-            Ok(0) => {}
-            Ok(count) => warn(&format!(
-                "{count} pods of earlier runs outlived their deadline; kq fleet clean -n {} deletes them",
-                self.namespace
-            )),
-            Err(reason) => warn(&format!("pods of earlier runs: {reason}")),
-        }
+        let plan = self.prepare(image, api_only)?;
+        show(&plan, &self.namespace);
         Ok(plan)
+    }
+
+    fn prepare(&self, image: Option<String>, api_only: bool) -> Result<FleetPlan, Failure> {
+        let options = self.options(image, api_only)?;
+        waiting("listing the nodes", || FleetPlan::prepare(options))
     }
 
     fn options(&self, image: Option<String>, api_only: bool) -> Result<FleetOptions, Failure> {

@@ -9,11 +9,12 @@ use kq_api::api_server::{ApiServer, KubeconfigChoice};
 use kq_core::fleet::{NodeCommand, PodSettings};
 use kq_facts::node_list::{ListedNode, read_node_list};
 use kq_io::clock::moment;
+use kq_io::snapshot_file::read_snapshot;
 use kq_k8s::label_selector::LabelSelector;
 use kq_k8s::nearest::nearest;
 use kq_k8s::validation::is_pod_name;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// How much longer the kubelet lets a pod run than kq waits for it.
@@ -121,6 +122,16 @@ impl FleetPlan {
         Ok(Self { server, settings, nodes, parallel, timeout, api_only, guard, outlived })
     }
 
+    /// Leaves out the nodes whose snapshot in a folder can be read, and returns how many these are.
+    pub fn leave_out_stored(&mut self, folder: &Path) -> usize {
+        let all = self.nodes.len();
+        let is_stored = |node: &FleetNode| {
+            read_snapshot(&snapshot_path(folder, &node.name).to_string_lossy()).is_ok()
+        };
+        self.nodes.retain(|node| !is_stored(node));
+        all - self.nodes.len()
+    }
+
     /// Returns the address of the API server.
     pub fn server_url(&self) -> &str {
         self.server.url()
@@ -221,6 +232,11 @@ impl FleetOptions {
             )),
         }
     }
+}
+
+/// Returns the file of the snapshot of a node.
+pub(super) fn snapshot_path(folder: &Path, node: &str) -> PathBuf {
+    folder.join(format!("{node}.json.zst"))
 }
 
 /// Returns a name that no other run has.

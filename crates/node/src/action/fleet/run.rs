@@ -2,12 +2,14 @@
 
 use super::guard::Guard;
 use super::member::{MAX_LOG_BYTES, Member, Permit, Permits, Reading, Source, Wanted};
-use super::plan::FleetPlan;
+use super::plan::{FleetPlan, snapshot_path};
 use super::snapshots::failed;
 use anyhow::anyhow;
 use kq_answer::Failure;
 use kq_api::api_server::DeletedPod;
-use kq_core::fleet::{FoundPod, NoAnswer, NodeCommand, NodeOutcome, PodState, PodStep, uid_of};
+use kq_core::fleet::{
+    FoundPod, NoAnswer, NodeCommand, NodeOutcome, PodState, PodStep, node_group, uid_of,
+};
 use kq_io::clock::{pause, steady};
 use kq_io::interrupt::Interrupts;
 use kq_io::random::secret;
@@ -127,7 +129,7 @@ impl FleetRun {
                 Ok(_) => (failed(NoAnswer::other_reading()), None, None),
                 Err(why) => (failed(why), None, None),
             };
-            let group = group_by.map(|key| node.labels.get(key).cloned().unwrap_or_default());
+            let group = group_by.map(|key| node_group(key, &node.labels));
             (NodeOutcome { node: node.name.clone(), group, reply, answer }, permit)
         };
         // A permit is returned once the answer is written.
@@ -140,7 +142,7 @@ impl FleetRun {
     pub fn collect(&self, folder: &Path, mut take: impl FnMut(usize, &str, Result<bool, String>)) {
         let stored = |at: usize| {
             let node = self.plan.nodes[at].name.as_str();
-            let path = folder.join(format!("{node}.json.zst")).into_os_string();
+            let path = snapshot_path(folder, node).into_os_string();
             let read = self.run_on(at, None, &Wanted::Snapshot { path });
             let stored = match read.map(|it| it.reading) {
                 Ok(Reading::Stored { is_whole }) => Ok(is_whole),

@@ -8,7 +8,7 @@ use super::MAX_ANSWER_BYTES;
 use super::snapshots::no_answer;
 use anyhow::anyhow;
 use kq_answer::Failure;
-use kq_core::fleet::{NoAnswer, Packed, Reply};
+use kq_core::fleet::{NoAnswer, Packed, Reply, node_group};
 use kq_io::memory::{forget_received, resident_memory};
 use kq_io::own_program::{Ended, OwnProgramError, OwnWorker, Worked, requests};
 use kq_io::snapshot_file::read_snapshot;
@@ -122,8 +122,8 @@ impl<'q> SnapshotWorker<'q> {
         if self.selector.as_ref().is_some_and(|selector| !selector.matches(&labels)) {
             return Ok((SnapshotReply::NotSelected, None));
         }
-        let value = |key: &String| labels.get(key).cloned().unwrap_or_default();
-        let group = self.question.group_by.as_ref().map(|key| brief(&value(key)).into_owned());
+        let group_by = self.question.group_by.as_ref();
+        let group = group_by.map(|key| brief(&node_group(key, &labels)).into_owned());
         let Packed { exit_code, output, notes } = match run(path) {
             Ok(packed) => packed,
             Err(why) => {
