@@ -85,6 +85,13 @@ pub enum Step {
         asked_us: i64,
         kept_us: i64,
     },
+    /// The file has the quota as it was asked for, until systemd applies the unit's properties again (kubelets before 1.34).
+    SystemdQuotaLater {
+        /// What was asked for, and is written.
+        asked_us: i64,
+        /// What systemd has.
+        later_us: i64,
+    },
     /// An amount in bytes or another whole unit.
     Units {
         /// The result.
@@ -191,6 +198,10 @@ impl fmt::Display for Step {
             Self::SystemdQuota { asked_us, kept_us } => {
                 write!(f, "asked {asked_us} us, systemd keeps whole percents: {kept_us} us")
             }
+            Self::SystemdQuotaLater { asked_us, later_us } => write!(
+                f,
+                "written {asked_us} us; systemd has whole percents, and writes {later_us} us when it applies the unit again"
+            ),
             Self::Units { units, unit } => write!(f, "{units} {unit}"),
             Self::Allocatable(allocatable) => allocatable.fmt(f),
             Self::QosReserved { available, requests, percent, limit } => {

@@ -40,8 +40,8 @@ pub fn shares_file(shares: u64, version: CgroupVersion, formula: WeightFormula) 
 
 /// Returns the files that quota and period are written to, in the order of writing.
 ///
-/// 0 is "not set", a negative quota is "no limit". systemd keeps a rounded quota, see
-/// [`systemd_quota`].
+/// 0 is "not set", a negative quota is "no limit". `driver` is the one whose rounding the text has, see
+/// [`systemd_quota`]: that of the node, or `cgroupfs` where the writer rounds for systemd alone.
 pub fn cpu_files(
     quota_us: i64,
     period_us: u64,

@@ -26,6 +26,10 @@ use std::collections::BTreeSet;
 /// The first kubelets that ask `memoryReservationPolicy` what memory QoS protects.
 const RESERVATION_POLICIES: u32 = 36;
 
+/// The first kubelets that write the rounded quota, and those that write a limit of no process.
+const ROUNDED_QUOTAS: u32 = 34;
+const LIMITS_OF_NONE: u32 = 36;
+
 /// What is missing among the facts that a plan rests on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Knowledge {
@@ -251,7 +255,9 @@ fn rests_on(
         premises.push(Premise::Fact(CgroupFact::HugepageCapacity));
     }
     match cgroup.owner {
-        Owner::Node { part: "kubepods" } => of_kubepods(file, settings, pod_level, &mut premises),
+        Owner::Node { part: "kubepods" } => {
+            of_kubepods(cgroup, file, settings, pod_level, &mut premises);
+        }
         Owner::Node { part } => of_reserved(part, file, &mut premises),
         Owner::Qos(class) => of_class(class, file, settings, pod_level, &mut premises),
         Owner::Pod(pod, class) => of_pod(cgroup, pod, class, file, settings, &mut premises),
@@ -262,18 +268,26 @@ fn rests_on(
     premises
 }
 
+/// A limit of no process is 1 in the file, or nothing, see `KubeletRules::writes_limit_of_no_process`.
+fn of_no_process(cgroup: &PlannedCgroup<'_>, settings: &CgroupSettings) -> Option<Premise> {
+    let text = cgroup.text(CgroupFile::PidsMax.name(settings.version));
+    matches!(text, None | Some("1")).then_some(Premise::Since(LIMITS_OF_NONE))
+}
+
 fn of_kubepods(
+    cgroup: &PlannedCgroup<'_>,
     file: CgroupFile,
     settings: &CgroupSettings,
     pod_level: bool,
     premises: &mut Vec<Premise>,
 ) {
     match file {
-        CgroupFile::CpuShares
-        | CgroupFile::CpuWeight
-        | CgroupFile::MemoryMax
-        | CgroupFile::PidsMax => {
+        CgroupFile::CpuShares | CgroupFile::CpuWeight | CgroupFile::MemoryMax => {
             premises.extend(RESERVED.map(Premise::Field));
+        }
+        CgroupFile::PidsMax => {
+            premises.extend(RESERVED.map(Premise::Field));
+            premises.extend(of_no_process(cgroup, settings));
         }
         CgroupFile::CpusetCpus => premises.push(Premise::Field("cpuManagerPolicy")),
         CgroupFile::MemoryMin => of_class_protection(settings, pod_level, premises),
@@ -367,6 +381,9 @@ fn of_pod(
     match file {
         CgroupFile::CpuMax | CgroupFile::CpuCfsQuota | CgroupFile::CpuCfsPeriod if is_planned => {
             of_quota(pod, class, settings, premises);
+            if is_rounded_by_version(cgroup, file.name(settings.version)) {
+                premises.push(Premise::Since(ROUNDED_QUOTAS));
+            }
         }
         CgroupFile::PidsMax => premises.push(Premise::Field("podPidsLimit")),
         CgroupFile::MemoryMin | CgroupFile::MemoryLow => {
@@ -378,6 +395,13 @@ fn of_pod(
         }
         _ => {}
     }
+}
+
+/// Returns true if the version decides whether the file gets systemd's quota, see `KubeletRules::writes_rounded_quota`.
+fn is_rounded_by_version(cgroup: &PlannedCgroup<'_>, name: &str) -> bool {
+    let written = cgroup.files.iter().find(|written| written.file == name);
+    let last = written.and_then(|written| written.because.last());
+    matches!(last, Some(Step::SystemdQuota { .. } | Step::SystemdQuotaLater { .. }))
 }
 
 fn asks_for_hugepages(pod: &Pod) -> bool {

@@ -205,7 +205,7 @@ impl Planner<'_> {
             SystemdUnit {
                 unit: unit.to_owned(),
                 parent: parent.to_owned(),
-                properties: config.systemd_properties(self.settings.version),
+                properties: config.systemd_properties(&self.settings),
             }
         });
         PlannedCgroup {

@@ -77,12 +77,18 @@ impl ResourceConfig {
         if let Some(shares) = self.cpu_shares {
             written.push(shares_file(shares, version, KUBELET));
         }
-        let quota = self.cpu_quota_us;
-        written.extend(cpu_files(quota, self.cpu_period_us, version, settings.driver));
+        let period_us = self.cpu_period_us;
+        let mut quota = self.cpu_quota_us;
+        if settings.driver == CgroupDriver::Systemd && !settings.rules.writes_rounded_quota() {
+            quota = quota.map(|quota| with_later_quota(quota, period_us));
+        }
+        written.extend(cpu_files(quota, period_us, version, settings.quota_driver()));
         if let Some(Derived { value: limit, because }) = self.memory_limit {
             written.extend(ExplainedFile::all(files::memory_files(limit, version), because));
         }
-        if let Some(Derived { value: limit, because }) = self.pids_limit {
+        let writes_none = settings.rules.writes_limit_of_no_process();
+        let pids_limit = self.pids_limit.filter(|limit| limit.value != 0 || writes_none);
+        if let Some(Derived { value: limit, because }) = pids_limit {
             written.push(ExplainedFile::new(pids_file(limit), because));
         }
         if let Some(Derived { value, because }) = self.cpuset_cpus {
@@ -117,8 +123,12 @@ impl ResourceConfig {
     }
 
     /// Returns the properties that systemd sets on the slice; `u64::MAX` is `infinity`.
-    pub fn systemd_properties(&self, version: CgroupVersion) -> BTreeMap<&'static str, Property> {
+    pub fn systemd_properties(
+        &self,
+        settings: &CgroupSettings,
+    ) -> BTreeMap<&'static str, Property> {
         let mut properties = BTreeMap::new();
+        let CgroupSettings { version, rules, .. } = *settings;
         let v2 = version == CgroupVersion::V2;
         if let Some(limit) = self.memory_limit.as_ref().filter(|limit| limit.value != 0) {
             let name = if v2 { "MemoryMax" } else { "MemoryLimit" };
@@ -143,7 +153,10 @@ impl ResourceConfig {
             properties
                 .insert("CPUQuotaPerSecUSec", Property::Number(per_second.unwrap_or(u64::MAX)));
         }
-        if let Some(limit) = &self.pids_limit {
+        let pids_limit = self.pids_limit.as_ref();
+        if let Some(limit) =
+            pids_limit.filter(|limit| limit.value != 0 || rules.writes_limit_of_no_process())
+        {
             // systemd does not take 0. The library asks it for 1, and writes 1 itself (`setPids`,
             // `fs2/pids.go` of `opencontainers/cgroups`).
             let most = match limit.value {
@@ -197,6 +210,16 @@ pub fn shares_file(
         because.push(Step::SharesToWeight { shares, formula, writer, otherwise, weight });
     }
     ExplainedFile::new(file, because)
+}
+
+/// Adds what systemd makes of a quota that is written as it was asked for.
+fn with_later_quota(mut quota: Derived<i64>, period_us: Option<i64>) -> Derived<i64> {
+    let asked_us = quota.value;
+    let later_us = crate::cpu::systemd_quota(asked_us, period_us.unwrap_or(0).cast_unsigned());
+    if later_us != asked_us {
+        quota.because.push(Step::SystemdQuotaLater { asked_us, later_us });
+    }
+    quota
 }
 
 /// Returns the files of quota and period, with systemd's rounding as the last step where it rounds.

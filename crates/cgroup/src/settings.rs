@@ -69,6 +69,11 @@ pub enum SwapBehavior {
 }
 
 impl CgroupSettings {
+    /// Returns the driver whose rounding the quota has that the kubelet writes to its own cgroups.
+    pub fn quota_driver(&self) -> CgroupDriver {
+        if self.rules.writes_rounded_quota() { self.driver } else { CgroupDriver::Cgroupfs }
+    }
+
     /// Returns what the arithmetic needs of a described node.
     pub fn of(node: &NodeConfig) -> Self {
         let config = &node.config;

@@ -7,6 +7,7 @@ use crate::devices_by_node::DevicesByNode;
 use crate::lookup::Lookup;
 use crate::pod_resources::PodResources;
 use kq_k8s::go_json::GoJsonError;
+use kq_k8s::version::KubeletVersion;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -87,6 +88,12 @@ pub struct CheckpointEntry {
     pub device_ids: DevicesByNode,
     /// The plugin's answer.
     pub answer: PluginAnswer,
+    /// What the other library makes of the answer, where that differs: gogo reads it before 1.34.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub other_answer: Option<Box<PluginAnswer>>,
+    /// The answer is as gogo reads it, and the other one is not.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_by_gogo: bool,
 }
 
 /// A plugin's answer for a container.
@@ -170,13 +177,21 @@ impl DeviceFacts {
             })
     }
 
+    /// Takes plugins' answers as a version of the kubelet reads them.
+    pub fn read_by(&mut self, version: KubeletVersion) {
+        self.checkpoint.found.iter_mut().for_each(|found| found.value.read_by(version));
+    }
+
     /// Leaves out what plugins answered: the environment of containers, which may hold secrets.
     pub fn withhold(&mut self) {
         let entries = self.checkpoint.found.iter_mut().flat_map(|found| &mut found.value.entries);
         for entry in entries {
             // Why an answer could not be decoded names no value of it.
-            if matches!(entry.answer, PluginAnswer::Decoded(_)) {
-                entry.answer = PluginAnswer::Withheld;
+            let other = entry.other_answer.as_deref_mut();
+            for answer in std::iter::once(&mut entry.answer).chain(other) {
+                if matches!(answer, PluginAnswer::Decoded(_)) {
+                    *answer = PluginAnswer::Withheld;
+                }
             }
         }
     }
@@ -209,9 +224,20 @@ impl CheckpointFact {
         }
     }
 
+    /// Takes plugins' answers as a version of the kubelet reads them.
+    pub fn read_by(&mut self, version: KubeletVersion) {
+        let is_by_gogo = version.reads_plugins_by_gogo();
+        for entry in self.entries.iter_mut().filter(|entry| entry.is_by_gogo != is_by_gogo) {
+            if let Some(other) = entry.other_answer.as_deref_mut() {
+                std::mem::swap(&mut entry.answer, other);
+                entry.is_by_gogo = is_by_gogo;
+            }
+        }
+    }
+
     /// Returns the parts of a damaged file that are whole.
     fn salvaged(bytes: &[u8]) -> Self {
-        let Salvage { entries, registered, .. } = salvage(bytes);
+        let Salvage { entries, registered, .. } = salvage(bytes, KubeletVersion::ASSUMED);
         // Of one that goes, what is left names no devices.
         let whole = entries.into_iter().filter(|(entry, _)| entry.device_ids.is_some());
         let checkpoint = DeviceCheckpoint {
@@ -241,17 +267,23 @@ impl CheckpointFact {
 impl From<PodDevicesEntry> for CheckpointEntry {
     fn from(entry: PodDevicesEntry) -> Self {
         let answer = entry.alloc_resp.as_deref().unwrap_or_default();
-        let answer = match ContainerAllocateResponse::decode(answer) {
+        let read_by = |version| match ContainerAllocateResponse::decode_by(answer, version) {
             Ok(answer) => PluginAnswer::Decoded(Box::new(answer)),
             Err(error) => PluginAnswer::Undecodable(error.to_string()),
         };
+        let (newest, oldest) = (read_by(KubeletVersion::NEWEST), read_by(KubeletVersion::OLDEST));
+        let both_refuse =
+            |a, b| matches!((a, b), (&PluginAnswer::Undecodable(_), &PluginAnswer::Undecodable(_)));
+        let is_other = newest != oldest && !both_refuse(&newest, &oldest);
         let nodes = entry.device_ids.into_iter().flatten();
         Self {
             pod_uid: entry.pod_uid,
             container_name: entry.container_name,
             resource_name: entry.resource_name,
             device_ids: nodes.map(|(node, ids)| (node, ids.unwrap_or_default())).collect(),
-            answer,
+            answer: newest,
+            other_answer: is_other.then(|| Box::new(oldest)),
+            is_by_gogo: false,
         }
     }
 }

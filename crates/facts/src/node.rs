@@ -133,6 +133,7 @@ impl Node {
         });
         let kubelet = decoded.made.map_err(refuse)?;
         check_typed(&set, kubelet.version).map_err(refuse)?;
+        snapshot.devices.iter_mut().for_each(|devices| devices.read_by(kubelet.version));
         let live = is_live.then(|| live_sources(&snapshot, &roots));
         let accepted = Accepted::of(decoded.config, |config| {
             let object = object_of(&snapshot);

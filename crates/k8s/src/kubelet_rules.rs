@@ -35,6 +35,21 @@ impl KubeletRules {
         self.since(36)
     }
 
+    /// Returns true if the file of a pod's quota gets what systemd keeps of it (since 1.34). Before, `addCpuQuota`
+    /// (`systemd/common.go` of runc 1.2.1 and of `opencontainers/cgroups` v0.0.1) rounds for systemd alone, and
+    /// `UnifiedManager.Set` (`systemd/v2.go`; `v1.go` too) writes the file afterwards, as it was asked for. systemd's value is
+    /// in the file from the next time that it applies the unit's properties on (`systemctl daemon-reload`).
+    pub fn writes_rounded_quota(&self) -> bool {
+        self.since(34)
+    }
+
+    /// Returns true if a limit of no process is written, as 1 (since 1.36, where `PidsLimit` of `opencontainers/cgroups` is a
+    /// pointer). Before, 0 is "not set" (`isPidsSet` in `fs2/pids.go`; `fs/pids.go` and `genV2ResourcesProperties` too), and
+    /// the cgroup keeps the limit that it has.
+    pub fn writes_limit_of_no_process(&self) -> bool {
+        self.since(36)
+    }
+
     /// Returns true if memory QoS throttles containers without request and limit too, and a pod with a memory limit of its
     /// own as a whole, its containers without a limit no longer (since 1.37).
     pub fn throttles_pods(&self) -> bool {
@@ -134,6 +149,12 @@ impl KubeletRules {
     /// independent of other conditions (since 1.33).
     pub fn conditions_keep_generation(&self) -> bool {
         self.since(33)
+    }
+
+    /// Returns true if the command of a probe is expanded character by character (since 1.35); before, byte by byte
+    /// (`tryReadVariableName` in `third_party/forked/golang/expansion/expand.go`).
+    pub fn expands_by_characters(&self) -> bool {
+        self.since(35)
     }
 
     /// Returns true if an event about the error of a prober names the accompanying result (since 1.33).
@@ -297,6 +318,13 @@ impl KubeletVersion {
         self.at_least(33)
     }
 
+    /// Returns true if names in `preloadedImagesVerificationAllowlist` are parsed as they are (since 1.36); before, they are
+    /// completed as names on Docker Hub, and have to be whole (`getAllowlistImagePattern` in
+    /// `pkg/kubelet/images/pullmanager/image_pull_policies.go`).
+    pub fn parses_image_names_as_they_are(self) -> bool {
+        self.at_least(36)
+    }
+
     /// Returns true if the start checks `userNamespaces.idsPerPod` (since 1.33).
     pub fn checks_ids_per_pod(self) -> bool {
         self.at_least(33)
@@ -317,6 +345,18 @@ impl KubeletVersion {
     /// (`ValidateShowHiddenMetricsVersion` in `component-base/metrics/options.go`).
     pub fn names_field_of_hidden_metrics(self) -> bool {
         self.at_least(36)
+    }
+
+    /// Returns true if the errors of `--reserved-memory` are spelled as they should be (since 1.35); before, they have
+    /// "exptected" and "quantatity" (`ReservedMemoryVar.Set` in `pkg/util/flag/flags.go`).
+    pub fn spells_reserved_memory(self) -> bool {
+        self.at_least(35)
+    }
+
+    /// Returns true if errors about the length of names and labels speak of bytes (since 1.35: `MaxLenError` in
+    /// `apimachinery/pkg/api/validate/content/errors.go`); before, of characters (`pkg/util/validation/validation.go`).
+    pub fn counts_bytes_of_names(self) -> bool {
+        self.at_least(35)
     }
 
     /// Returns true if `tracing` needs its gate (before 1.34).
@@ -445,6 +485,12 @@ impl KubeletVersion {
     /// Returns true if the kubelet is announced not to start with containerd 1.x (from 1.38).
     pub fn ends_containerd_1(self) -> bool {
         self.at_least(38)
+    }
+
+    /// Returns true if the device plugin API is code that gogo made (before 1.34), which takes other bytes and prints
+    /// messages with the names of their types (`deviceplugin/v1beta1/api.pb.go`).
+    pub fn reads_plugins_by_gogo(self) -> bool {
+        !self.at_least(34)
     }
 
     /// Returns true if the kubelet panics where it aligns an allocated device that its plugin no longer lists (since 1.34,

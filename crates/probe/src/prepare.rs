@@ -9,6 +9,7 @@ use super::reason::{NamedPort, ProbeNote};
 use super::retry::unusable;
 use super::subject::Subject;
 use kq_answer::MissingFact;
+use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::pod::{Handler, IntOrString};
 
 /// What is to be done for a probe.
@@ -42,6 +43,8 @@ pub struct JobFacts<'a> {
     pub user_agent: &'a str,
     /// The same over gRPC.
     pub grpc_user_agent: &'a str,
+    /// The kubelet's rules.
+    pub rules: KubeletRules,
 }
 
 /// A fact without which there is nothing to send.
@@ -140,7 +143,7 @@ impl Job {
                 user_agent: facts.grpc_user_agent.to_owned(),
             },
             Some(Handler::Exec(exec)) => {
-                let expanded = expand(&exec.command, &subject.container.env);
+                let expanded = expand(&exec.command, &subject.container.env, &facts.rules);
                 if expanded.is_too_long {
                     return Err(Unsendable::CommandTooLong);
                 }

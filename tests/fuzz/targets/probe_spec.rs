@@ -33,6 +33,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
             container_id: Ok("id"),
             user_agent: "kube-probe/1.36",
             grpc_user_agent: "kube-probe/1.36 grpc-go/1.79.3",
+            rules: KubeletRules::default(),
         };
         let rules = KubeletRules::default();
         let of = |subject| Target::of(&subject, Arc::clone(&pod), &facts, false, rules);

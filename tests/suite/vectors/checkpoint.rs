@@ -1,12 +1,14 @@
 //! `checkpoint`: the device manager's file, read and written.
 
 use super::digest::sha256;
+use super::input;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kq_facts::checkpoint::device::{
     ContainerAllocateResponse, DeviceCheckpoint, DeviceSet, DevicesPerNuma, PodDevices,
     PodDevicesEntry,
 };
+use kq_k8s::version::KubeletVersion;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
@@ -40,6 +42,7 @@ fn load(case: &Value) -> Value {
         Some(text) => text.as_bytes().to_vec(),
         None => base64(&case["file_base64"]).expect("a file is given"),
     };
+    let version = input::rules(case).gates.version();
     let loaded = match DeviceCheckpoint::parse(&bytes) {
         Ok(loaded) => loaded,
         Err(error) => return json!({"load": "parse_error", "error": error.to_string()}),
@@ -50,13 +53,14 @@ fn load(case: &Value) -> Value {
     answer.insert("checksum_in_file".to_owned(), loaded.checksum_in_file.into());
     answer.insert("checksum_valid".to_owned(), loaded.is_valid().into());
     let entries = checkpoint.entries.as_ref();
-    let entries = entries.map(|entries| entries.iter().map(shown_entry).collect::<Vec<_>>());
+    let entries = entries
+        .map(|entries| entries.iter().map(|entry| shown_entry(entry, version)).collect::<Vec<_>>());
     answer.insert("pod_device_entries".to_owned(), json!(entries));
     answer.insert("registered_devices".to_owned(), json!(checkpoint.registered));
     match loaded.error() {
         None => {
             answer.insert("load".to_owned(), "ok".into());
-            answer.insert("kubelet_state_after_load".to_owned(), state(checkpoint));
+            answer.insert("kubelet_state_after_load".to_owned(), state(checkpoint, version));
         }
         Some(error) => {
             answer.insert("load".to_owned(), "checksum_mismatch".into());
@@ -66,9 +70,9 @@ fn load(case: &Value) -> Value {
     Value::Object(answer)
 }
 
-fn shown_entry(entry: &PodDevicesEntry) -> Value {
+fn shown_entry(entry: &PodDevicesEntry, version: KubeletVersion) -> Value {
     let bytes = entry.alloc_resp.as_deref();
-    let answer = match ContainerAllocateResponse::decode(bytes.unwrap_or_default()) {
+    let answer = match ContainerAllocateResponse::decode_by(bytes.unwrap_or_default(), version) {
         Err(_) => json!("undecodable"),
         Ok(answer) => json!({
             "envs": answer.envs,
@@ -100,8 +104,8 @@ fn by_text<T: serde::Serialize>(nodes: &BTreeMap<i64, T>) -> Value {
     nodes.iter().map(|(node, ids)| (node.to_string(), json!(ids))).collect::<Map<_, _>>().into()
 }
 
-fn state(checkpoint: &DeviceCheckpoint) -> Value {
-    let pod_devices = PodDevices::restore(checkpoint).pod_devices;
+fn state(checkpoint: &DeviceCheckpoint, version: KubeletVersion) -> Value {
+    let pod_devices = PodDevices::restore(checkpoint, version).pod_devices;
     let devices: Vec<Value> = pod_devices
         .entries
         .iter()

@@ -1,10 +1,12 @@
 //! Milli-CPU, shares, weight, quota and file texts.
 
+use super::input;
 use kq_cgroup::cpu::{
     milli_cpu_to_quota, milli_cpu_to_shares, quota_to_milli_cpu, shares_to_milli_cpu,
     weight_to_shares,
 };
 use kq_cgroup::files::{CgroupDriver, CgroupVersion, FileValue, cpu_files, memory_files};
+use kq_cgroup::settings::CgroupSettings;
 use kq_facts::weight_formula::WeightFormula;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -33,8 +35,11 @@ pub fn answer(case: &Value) -> Value {
             let mut out = BTreeMap::new();
             for version in [CgroupVersion::V1, CgroupVersion::V2] {
                 for driver in [CgroupDriver::Cgroupfs, CgroupDriver::Systemd] {
-                    let files =
-                        cpu_files(signed("quota_us"), unsigned("period_us"), version, driver);
+                    let rules = input::rules(case);
+                    let settings = CgroupSettings { rules, driver, ..CgroupSettings::default() };
+                    let written = settings.quota_driver();
+                    let (quota, period) = (signed("quota_us"), unsigned("period_us"));
+                    let files = cpu_files(quota, period, version, written);
                     out.insert(format!("cgroup_v{version}_{driver}"), by_name(files));
                 }
             }

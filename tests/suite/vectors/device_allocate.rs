@@ -180,6 +180,7 @@ fn circumstances(case: &Value) -> AllocationContext {
             })
             .collect(),
         dra_extended_resource: input::rules(case).gates.enabled(Gate::DraExtendedResource),
+        names_types: input::rules(case).gates.version().reads_plugins_by_gogo(),
         unknown_options: BTreeSet::new(),
         brief: false,
     }

@@ -79,7 +79,7 @@ pub fn cgroup(name: &CgroupName, config: &ResourceConfig, settings: &CgroupSetti
         let (unit, parent) = systemd_units(&path);
         out["systemd_unit"] = unit.into();
         out["systemd_parent_unit"] = parent.into();
-        let properties = config.systemd_properties(settings.version);
+        let properties = config.systemd_properties(settings);
         if !properties.is_empty() {
             let infinity = |mut value: Value| {
                 if value == json!(u64::MAX) {

@@ -10,7 +10,7 @@ pub fn answer(input: &Value) -> Value {
     let env: Vec<EnvVar> = serde_json::from_value(input["container_env"].clone()).expect("an env");
     let request = ExecRequest {
         container_id: "abc123".to_owned(),
-        command: expand(&action.command, &env).command,
+        command: expand(&action.command, &env, &super::input::rules(input)).command,
         timeout_seconds: serde_json::from_value(input["timeout_seconds"].clone()).expect("seconds"),
     };
     let attempt = exec_attempt(&request, reply(&input["runtime_reply"]), true);

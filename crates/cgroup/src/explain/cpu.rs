@@ -190,7 +190,7 @@ fn quota_explanation(
         && let Some(limits) = plain
     {
         out.notes.push(format!(
-            "systemd: the rounding is that of Kubernetes 1.36 and of runtimes with \
+            "systemd: the rounding is that of Kubernetes 1.34 and later, and of runtimes with \
              opencontainers/cgroups v0.0.2 or later; older ones first wrote the quota as it was \
              ({limits}), and it stays until systemd next applies its properties and rounds it"
         ));

@@ -69,14 +69,21 @@ fn whole_units(planned: u64, actual: u64, unit: Option<u64>, units: &str) -> Ker
 }
 
 /// Compares quotas: what runs under systemd can have the quota as it was asked for or as systemd
-/// rounds it, depending on who wrote last.
+/// rounds it, depending on the last writer. A kubelet before 1.34 and runtimes of that time write the
+/// asked one after systemd wrote the rounded one; `systemctl daemon-reload` then brings systemd's back.
 fn quota(planned: u64, actual: u64, period_us: u64, rounding: Rounding) -> KernelValue {
-    let rounded = i64::try_from(actual).map(|actual| systemd_quota(actual, period_us));
-    if rounding.driver == CgroupDriver::Systemd
-        && actual > 0
-        && rounded.is_ok_and(|rounded| u64::try_from(rounded) == Ok(planned))
-    {
-        return KernelValue::Rounded("not rounded up, as systemd would".to_owned());
+    let becomes = |from: u64, to: u64| {
+        let rounded = i64::try_from(from).map(|from| systemd_quota(from, period_us));
+        from > 0 && rounded.is_ok_and(|rounded| u64::try_from(rounded) == Ok(to))
+    };
+    if rounding.driver == CgroupDriver::Systemd {
+        if becomes(actual, planned) {
+            return KernelValue::Rounded("not rounded up, as systemd would".to_owned());
+        }
+        if becomes(planned, actual) {
+            let reason = "rounded up by systemd, which wrote it last";
+            return KernelValue::Rounded(reason.to_owned());
+        }
     }
     KernelValue::Different
 }
@@ -121,6 +128,9 @@ mod tests {
             ("other cpus", Cgroupfs, "cpuset.cpus", "0-2", "0-1", other),
             ("systemd, asked", Systemd, "cpu.max", "9000 100000", "8010 100000", rounded),
             ("cgroupfs rounds nothing", Cgroupfs, "cpu.max", "9000 100000", "8010 100000", other),
+            ("systemd, kept", Systemd, "cpu.max", "8010 100000", "9000 100000", rounded),
+            ("systemd, kept more", Systemd, "cpu.max", "8010 100000", "10000 100000", other),
+            ("cgroupfs keeps", Cgroupfs, "cpu.max", "8010 100000", "9000 100000", other),
             ("systemd, too far", Systemd, "cpu.max", "9000 100000", "7990 100000", other),
             ("systemd on v1", Systemd, "cpu.cfs_quota_us", "9000", "8010", rounded),
             ("other period", Systemd, "cpu.max", "9000 100000", "8010 50000", other),

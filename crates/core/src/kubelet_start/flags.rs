@@ -10,6 +10,7 @@ use kq_facts::kubelet_process::{
     value_error,
 };
 use kq_k8s::validation::{label_value_errors, qualified_name_errors};
+use kq_k8s::version::KubeletVersion;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The command line.
@@ -39,7 +40,7 @@ pub(super) fn examine(facts: &StartFacts<'_>, found: &mut StartExamination) -> S
         };
         let value_type = known.map_or("", |known| known.value_type);
         if let Some(value) = &flag.value
-            && let Some(reason) = value_error(&flag.name, value_type, value)
+            && let Some(reason) = value_error(&flag.name, value_type, value, facts.version())
         {
             let (flag, value) = (flag.name.clone(), value.clone());
             let rule = match flag.as_str() {
@@ -68,7 +69,7 @@ pub(super) fn examine(facts: &StartFacts<'_>, found: &mut StartExamination) -> S
         }
     }
     let flags = KubeletProcess::interpreted(&good);
-    labels(found, &good.flags);
+    labels(found, &good.flags, facts.version());
     Said { flags, is_known: true }
 }
 
@@ -84,7 +85,7 @@ fn syntax(found: &mut StartExamination, process: &KubeletProcess, is_here: impl 
 }
 
 /// Checks `--node-labels` (`ValidateKubeletFlags` in `cmd/kubelet/app/options/options.go`).
-fn labels(found: &mut StartExamination, flags: &[Flag]) {
+fn labels(found: &mut StartExamination, flags: &[Flag], version: KubeletVersion) {
     let given = flags.iter().filter(|flag| flag.name == "node-labels");
     let pairs = given.filter_map(|flag| flag.value.as_deref()).flat_map(|text| text.split(','));
     let labels: BTreeMap<&str, &str> = pairs
@@ -102,9 +103,8 @@ fn labels(found: &mut StartExamination, flags: &[Flag]) {
     }
     let mut invalid: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for (key, value) in labels {
-        for (text, errors) in
-            [(key, qualified_name_errors(key)), (value, label_value_errors(value))]
-        {
+        let of_value = label_value_errors(value, version);
+        for (text, errors) in [(key, qualified_name_errors(key, version)), (value, of_value)] {
             if !errors.is_empty() {
                 invalid.entry(text).or_default().extend(errors);
             }

@@ -1,13 +1,22 @@
 //! Patterns of images (`getAllowlistImagePattern` in `pkg/kubelet/images/pullmanager/image_pull_policies.go`), and names
 //! of images as `github.com/distribution/reference` parses them.
+//!
+//! Since 1.36 a name is parsed as it is (`Parse`, called by `trimImageTagDigest`); before, as Docker's user interface takes it
+//! (`ParseNormalizedNamed` in `normalize.go`), and the result must be the name itself: `a` becomes `docker.io/library/a` and is
+//! refused. Pinned by `tests/vectors/kubelet_config_validate.jsonl`.
 
 use super::validation_error::ImagePatternError;
+use kq_k8s::version::KubeletVersion;
+use std::borrow::Cow;
 
 /// The longest path of a name.
 const LONGEST_PATH: usize = 255;
 
 /// Returns why a pattern of images is rejected.
-pub(super) fn image_pattern_error(pattern: &str) -> Option<ImagePatternError> {
+pub(super) fn image_pattern_error(
+    pattern: &str,
+    version: KubeletVersion,
+) -> Option<ImagePatternError> {
     if pattern.trim() != pattern {
         return Some(ImagePatternError::Spaces(pattern.to_owned()));
     }
@@ -17,11 +26,53 @@ pub(super) fn image_pattern_error(pattern: &str) -> Option<ImagePatternError> {
         _ if name.is_empty() => Some(ImagePatternError::Short(pattern.to_owned())),
         _ if name.contains('*') => Some(ImagePatternError::Wildcard(pattern.to_owned())),
         Some(_) => (name.len() == 1).then_some(ImagePatternError::NoHost),
-        None => match has_tag(name) {
+        None => match is_other_name(name, version) {
             Err(problem) => Some(ImagePatternError::Name(problem)),
             Ok(true) => Some(ImagePatternError::Tag(pattern.to_owned())),
             Ok(false) => None,
         },
+    }
+}
+
+/// Returns true if a text is not the name that it stands for: it has a tag or a digest, or is short for another.
+fn is_other_name(text: &str, version: KubeletVersion) -> Result<bool, Cow<'static, str>> {
+    if version.parses_image_names_as_they_are() {
+        return Ok(has_tag(text)?);
+    }
+    if text.len() == 64 && text.bytes().all(|it| matches!(it, b'0'..=b'9' | b'a'..=b'f')) {
+        return Err(format!(
+            "invalid repository name ({text}), cannot specify 64-byte hexadecimal strings"
+        )
+        .into());
+    }
+    let (domain, remainder) = split_docker_domain(text);
+    let remote = remainder.split_once(':').map_or(&*remainder, |(remote, _)| remote);
+    if remote.to_lowercase() != remote {
+        return Err(format!(
+            "invalid reference format: repository name ({remote}) must be lowercase"
+        )
+        .into());
+    }
+    let whole = format!("{domain}/{remainder}");
+    Ok(has_tag(&whole)? || whole != text)
+}
+
+/// Splits a name into its domain and the rest, and adds what is left out of names on Docker Hub (`splitDockerDomain`).
+fn split_docker_domain(name: &str) -> (&str, Cow<'_, str>) {
+    const DEFAULT: &str = "docker.io";
+    let Some((first, rest)) = name.split_once('/') else {
+        return (DEFAULT, format!("library/{name}").into());
+    };
+    let is_domain =
+        first == "localhost" || first.contains(['.', ':']) || first.to_lowercase() != first;
+    let (domain, rest) = match first {
+        "index.docker.io" => (DEFAULT, rest),
+        _ if is_domain => (first, rest),
+        _ => (DEFAULT, name),
+    };
+    match domain == DEFAULT && !rest.contains('/') {
+        true => (domain, format!("library/{rest}").into()),
+        false => (domain, rest.into()),
     }
 }
 
@@ -139,6 +190,36 @@ fn is_digest(digest: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn older_kubelets_take_whole_names_alone() {
+        let hex = "a".repeat(64);
+        for (name, expected) in [
+            ("quay.io/a/b", Ok(false)),
+            ("localhost/a", Ok(false)),
+            ("docker.io/library/a", Ok(false)),
+            ("a", Ok(true)),
+            ("a/b", Ok(true)),
+            ("docker.io/a", Ok(true)),
+            ("index.docker.io/library/a", Ok(true)),
+            ("quay.io/a:1", Ok(true)),
+            ("Host/a", Ok(false)),
+            ("A", Err("invalid reference format: repository name (library/A) must be lowercase")),
+            ("quay.io/A:1", Err("invalid reference format: repository name (A) must be lowercase")),
+            ("quay.io/a b", Err("invalid reference format")),
+            (
+                &hex,
+                Err(
+                    "invalid repository name (aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\
+                     aaaaaaaa), cannot specify 64-byte hexadecimal strings",
+                ),
+            ),
+        ] {
+            let got = is_other_name(name, KubeletVersion::new(1, 35));
+            assert_eq!(got, expected.map_err(Cow::from), "{name}");
+        }
+        assert_eq!(is_other_name("a", KubeletVersion::new(1, 36)), Ok(false));
+    }
 
     #[test]
     fn names_are_parsed() {

@@ -380,8 +380,12 @@ fn pull_credentials(given: &KubeletConfiguration, gates: &FeatureGates, broken: 
     broken.check(!known.contains(&policy), ValidationError::PullCredentials(policy.to_owned()));
     if !list.is_empty() && policy != ALLOWLISTED {
         broken.check(true, ValidationError::AllowlistNeedsPolicy);
-    } else if let Some(error) = list.iter().find_map(|pattern| image_pattern_error(pattern)) {
-        broken.check(true, ValidationError::AllowlistPattern(error));
+    } else {
+        let version = gates.version();
+        let error = list.iter().find_map(|pattern| image_pattern_error(pattern, version));
+        if let Some(error) = error {
+            broken.check(true, ValidationError::AllowlistPattern(error));
+        }
     }
 }
 

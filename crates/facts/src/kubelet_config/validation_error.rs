@@ -4,6 +4,7 @@ use super::image_gc::ImageGcConfigError;
 use kq_k8s::cpuset::ParseCpuSetError;
 use kq_k8s::duration::GoDuration;
 use kq_k8s::go_text::{float, quote};
+use std::borrow::Cow;
 
 /// A rule that a configuration breaks; the texts are the kubelet's.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -246,7 +247,7 @@ pub enum ImagePatternError {
     #[error("at least registry hostname is required")]
     NoHost,
     #[error("failed to parse as an image name: {0}")]
-    Name(&'static str),
+    Name(Cow<'static, str>),
     #[error("neither tag nor digest is accepted in an image reference: {0}")]
     Tag(String),
 }

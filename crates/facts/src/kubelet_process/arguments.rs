@@ -140,7 +140,7 @@ pub fn parse(arguments: &[String], version: KubeletVersion) -> ParsedLine {
             line.error = Some(format!("unknown flag: --{name}"));
             return line;
         };
-        if let Some(reason) = value_error(&name, known.value_type, &value) {
+        if let Some(reason) = value_error(&name, known.value_type, &value, version) {
             line.error = Some(invalid_argument(&name, &value, &reason));
             return line;
         }

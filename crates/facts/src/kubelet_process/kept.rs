@@ -5,6 +5,7 @@ use super::flags::is_kept;
 use super::known::known_flag;
 use super::values::value_error;
 use super::{ArgumentFault, FaultKind, Flag};
+use kq_k8s::version::KubeletVersion;
 
 /// The longest name of a flag that is kept.
 const LONGEST_NAME: usize = 64;
@@ -78,7 +79,9 @@ fn is_wrong(name: &str, value: &str) -> bool {
     let is_half = name == "manifest-url-header" && !value.contains([':', ',']);
     let is_secret = name.contains("url") && !is_half || name.starts_with("storage-driver");
     let known = known_flag(name).filter(|_| !is_secret);
-    known.is_some_and(|known| value_error(name, known.value_type, value).is_some())
+    // The words differ by version, the values do not.
+    let version = KubeletVersion::ASSUMED;
+    known.is_some_and(|known| value_error(name, known.value_type, value, version).is_some())
 }
 
 fn is_name(name: &str) -> bool {

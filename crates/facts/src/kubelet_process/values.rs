@@ -6,14 +6,20 @@ use kq_k8s::feature_gates::parse_flag;
 use kq_k8s::go_text::{NumError, NumProblem, parse_bool, quote};
 use kq_k8s::quantity::Quantity;
 use kq_k8s::validation::{label_value_errors, qualified_name_errors};
+use kq_k8s::version::KubeletVersion;
 use std::collections::BTreeSet;
 
 /// Returns why a flag of a type cannot take a value.
-pub fn value_error(name: &str, value_type: &str, value: &str) -> Option<String> {
-    check(name, value_type, value).err()
+pub fn value_error(
+    name: &str,
+    value_type: &str,
+    value: &str,
+    version: KubeletVersion,
+) -> Option<String> {
+    check(name, value_type, value, version).err()
 }
 
-fn check(name: &str, value_type: &str, value: &str) -> Result<(), String> {
+fn check(name: &str, value_type: &str, value: &str, version: KubeletVersion) -> Result<(), String> {
     let text = |error: &dyn std::fmt::Display| error.to_string();
     match value_type {
         "bool" => parse_bool(value).map(drop).map_err(|error| text(&error)),
@@ -44,9 +50,9 @@ fn check(name: &str, value_type: &str, value: &str) -> Result<(), String> {
             }
         }
         "reserved-memory" if value.is_empty() => Ok(()),
-        "reserved-memory" => value.split(';').try_for_each(reservation),
+        "reserved-memory" => value.split(';').try_for_each(|text| reservation(text, version)),
         "[]v1.Taint" if value.is_empty() => Ok(()),
-        "[]v1.Taint" => taints(value),
+        "[]v1.Taint" => taints(value, version),
         "pattern=N,..." => value.split(',').filter(|it| !it.is_empty()).try_for_each(pattern),
         _ => Ok(()),
     }
@@ -118,7 +124,8 @@ fn pattern(text: &str) -> Result<(), String> {
 }
 
 /// Reads one NUMA node of `--reserved-memory` (`ReservedMemoryVar.Set`).
-fn reservation(text: &str) -> Result<(), String> {
+fn reservation(text: &str, version: KubeletVersion) -> Result<(), String> {
+    let is_spelled = version.spells_reserved_memory();
     let parts: Vec<&str> = text.split(':').collect();
     let [node, limits] = parts[..] else {
         return Err(format!(
@@ -127,13 +134,15 @@ fn reservation(text: &str) -> Result<(), String> {
         ));
     };
     if kq_k8s::go_text::atoi(node).is_err() {
-        return Err(format!("failed to convert the NUMA node ID, expected integer, got {node}"));
+        let expected = if is_spelled { "expected" } else { "exptected" };
+        return Err(format!("failed to convert the NUMA node ID, {expected} integer, got {node}"));
     }
     limits.split(',').try_for_each(|limit| {
         let parts: Vec<&str> = limit.split('=').collect();
         let [name, amount] = parts[..] else {
+            let quantity = if is_spelled { "quantity" } else { "quantatity" };
             return Err(format!(
-                "the reserved limit has incorrect value, expected type=quantity, got {limit}"
+                "the reserved limit has incorrect value, expected type={quantity}, got {limit}"
             ));
         };
         if name != "memory" && !name.starts_with("hugepages-") {
@@ -141,20 +150,23 @@ fn reservation(text: &str) -> Result<(), String> {
         }
         match amount.parse::<Quantity>() {
             Ok(_) => Ok(()),
-            Err(_) => Err(format!("failed to parse the quantity: {amount}")),
+            Err(_) if is_spelled => Err(format!("failed to parse the quantity: {amount}")),
+            Err(_) => {
+                Err(format!("failed to parse the quantatity, expected quantatity, got {amount}"))
+            }
         }
     })
 }
 
 /// Reads `--register-with-taints` (`ParseTaints` in `pkg/util/taints/taints.go`).
-fn taints(text: &str) -> Result<(), String> {
+fn taints(text: &str, version: KubeletVersion) -> Result<(), String> {
     let mut seen = BTreeSet::new();
     for taint in text.split(',') {
         if let Some(removed) = taint.strip_suffix('-') {
-            parse_taint(removed)?;
+            parse_taint(removed, version)?;
             continue;
         }
-        let (key, value, effect) = parse_taint(taint)?;
+        let (key, value, effect) = parse_taint(taint, version)?;
         if effect.is_empty() {
             return Err(format!("invalid taint spec: {taint}"));
         }
@@ -168,7 +180,10 @@ fn taints(text: &str) -> Result<(), String> {
 }
 
 /// Reads a taint: key, value, effect.
-pub(super) fn parse_taint(text: &str) -> Result<(&str, &str, &str), String> {
+pub(super) fn parse_taint(
+    text: &str,
+    version: KubeletVersion,
+) -> Result<(&str, &str, &str), String> {
     let invalid = || format!("invalid taint spec: {text}");
     let with = |errors: Vec<String>| format!("{}, {}", invalid(), errors.join("; "));
     let parts: Vec<&str> = text.split(':').collect();
@@ -182,7 +197,7 @@ pub(super) fn parse_taint(text: &str) -> Result<(&str, &str, &str), String> {
             match pair[..] {
                 [key] => (key, "", effect),
                 [key, value] => {
-                    let errors = label_value_errors(value);
+                    let errors = label_value_errors(value, version);
                     if !errors.is_empty() {
                         return Err(with(errors));
                     }
@@ -193,6 +208,6 @@ pub(super) fn parse_taint(text: &str) -> Result<(&str, &str, &str), String> {
         }
         _ => return Err(invalid()),
     };
-    let errors = qualified_name_errors(key);
+    let errors = qualified_name_errors(key, version);
     if errors.is_empty() { Ok((key, value, effect)) } else { Err(with(errors)) }
 }

@@ -4,6 +4,7 @@
 
 use super::field::{FieldError, Path};
 use crate::pod::ObjectMeta;
+use crate::version::KubeletVersion;
 
 /// A UID that names a cgroup and folders of the pod; the kubelet refuses it by ending itself
 /// (`NewCgroupName` in `pkg/kubelet/cm/cgroup_manager_linux.go` panics on these characters).
@@ -84,7 +85,7 @@ const MAX_SUBDOMAIN: usize = 253;
 /// Returns why a text is no DNS label.
 pub(super) fn dns1123_label(text: &str) -> Option<String> {
     if text.len() > MAX_LABEL {
-        return Some(too_long(MAX_LABEL));
+        return Some(too_long(MAX_LABEL, KubeletVersion::ASSUMED));
     }
     (!is_label(text)).then(|| LABEL_TEXT.to_owned())
 }
@@ -92,7 +93,7 @@ pub(super) fn dns1123_label(text: &str) -> Option<String> {
 /// Returns why a text is no DNS subdomain.
 pub(super) fn dns1123_subdomain(text: &str) -> Option<String> {
     if text.len() > MAX_SUBDOMAIN {
-        return Some(too_long(MAX_SUBDOMAIN));
+        return Some(too_long(MAX_SUBDOMAIN, KubeletVersion::ASSUMED));
     }
     (!text.split('.').all(is_label)).then(|| SUBDOMAIN_TEXT.to_owned())
 }
@@ -111,7 +112,7 @@ pub(super) fn qualified_name(text: &str) -> Option<String> {
     if name.is_empty() {
         Some("name part must be non-empty".to_owned())
     } else if name.len() > MAX_LABEL {
-        Some(format!("name part {}", too_long(MAX_LABEL)))
+        Some(format!("name part {}", too_long(MAX_LABEL, KubeletVersion::ASSUMED)))
     } else {
         (!is_name_part(name)).then(|| QUALIFIED_TEXT.to_owned())
     }
@@ -123,7 +124,7 @@ pub(super) fn is_label_value(text: &str) -> bool {
 }
 
 /// Returns all errors of a qualified name (`IsQualifiedName`).
-pub(super) fn qualified_name_errors(text: &str) -> Vec<String> {
+pub(super) fn qualified_name_errors(text: &str, version: KubeletVersion) -> Vec<String> {
     let (prefix, name) = match text.split_once('/') {
         None => (None, text),
         Some((_, name)) if name.contains('/') => return vec![QUALIFIED_SHAPE.to_owned()],
@@ -134,7 +135,7 @@ pub(super) fn qualified_name_errors(text: &str) -> Vec<String> {
         Some("") => errors.push("prefix part must be non-empty".to_owned()),
         Some(prefix) => {
             if prefix.len() > MAX_SUBDOMAIN {
-                errors.push(format!("prefix part {}", too_long(MAX_SUBDOMAIN)));
+                errors.push(format!("prefix part {}", too_long(MAX_SUBDOMAIN, version)));
             }
             if !prefix.split('.').all(is_label) {
                 errors.push(format!("prefix part {SUBDOMAIN_TEXT}"));
@@ -145,7 +146,7 @@ pub(super) fn qualified_name_errors(text: &str) -> Vec<String> {
     if name.is_empty() {
         errors.push("name part must be non-empty".to_owned());
     } else if name.len() > MAX_LABEL {
-        errors.push(format!("name part {}", too_long(MAX_LABEL)));
+        errors.push(format!("name part {}", too_long(MAX_LABEL, version)));
     }
     if !is_name_part(name) {
         errors.push(QUALIFIED_TEXT.to_owned());
@@ -154,8 +155,8 @@ pub(super) fn qualified_name_errors(text: &str) -> Vec<String> {
 }
 
 /// Returns all errors of a label's value (`IsValidLabelValue`).
-pub(super) fn label_value_errors(text: &str) -> Vec<String> {
-    let long = (text.len() > MAX_LABEL).then(|| too_long(MAX_LABEL));
+pub(super) fn label_value_errors(text: &str, version: KubeletVersion) -> Vec<String> {
+    let long = (text.len() > MAX_LABEL).then(|| too_long(MAX_LABEL, version));
     let form = (!text.is_empty() && !is_name_part(text)).then(|| LABEL_VALUE_TEXT.to_owned());
     long.into_iter().chain(form).collect()
 }
@@ -176,8 +177,11 @@ fn is_made_of(text: &str, outer: impl Fn(u8) -> bool, inner: impl Fn(u8) -> bool
         && bytes.iter().all(|&b| inner(b))
 }
 
-fn too_long(limit: usize) -> String {
-    format!("must be no more than {limit} bytes")
+/// Returns the error about a length (`MaxLenError` in `pkg/util/validation/validation.go`, since 1.35
+/// `pkg/api/validate/content/errors.go`, of apimachinery).
+fn too_long(limit: usize, version: KubeletVersion) -> String {
+    let unit = if version.counts_bytes_of_names() { "bytes" } else { "characters" };
+    format!("must be no more than {limit} {unit}")
 }
 
 #[cfg(test)]

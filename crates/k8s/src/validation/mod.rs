@@ -15,6 +15,7 @@ pub use field::{BadValue, FieldError, FieldErrorKind};
 pub use probes::{validate_probe_of, validate_probes};
 
 use crate::pod::Pod;
+use crate::version::KubeletVersion;
 use field::Path;
 
 /// Returns true if a text is a qualified name, such as `example.com/gpu` (`IsQualifiedName`).
@@ -28,13 +29,13 @@ pub fn is_label_value(text: &str) -> bool {
 }
 
 /// Returns all errors of a qualified name, in the words of Kubernetes.
-pub fn qualified_name_errors(text: &str) -> Vec<String> {
-    metadata::qualified_name_errors(text)
+pub fn qualified_name_errors(text: &str, version: KubeletVersion) -> Vec<String> {
+    metadata::qualified_name_errors(text, version)
 }
 
 /// Returns all errors of a label's value, in the words of Kubernetes.
-pub fn label_value_errors(text: &str) -> Vec<String> {
-    metadata::label_value_errors(text)
+pub fn label_value_errors(text: &str, version: KubeletVersion) -> Vec<String> {
+    metadata::label_value_errors(text, version)
 }
 
 /// Returns true if a namespace can have that name: a DNS label (`ValidateNamespaceName`).

@@ -13,6 +13,7 @@ fn fact() -> CheckpointFact {
             resource_name: "r".to_owned(),
             device_ids: [(1, vec!["a".to_owned(), "x".to_owned()])].into(),
             answer: PluginAnswer::Withheld,
+            ..CheckpointEntry::default()
         }],
         registered: [("r".to_owned(), vec!["a".to_owned(), "b".to_owned()])].into(),
         ..CheckpointFact::default()

@@ -8,6 +8,7 @@ use kq_facts::checkpoint::device::{
 };
 use kq_facts::node_pods::{NodePods, Standing};
 use kq_facts::runtime::ContainerState;
+use kq_k8s::version::KubeletVersion;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -88,6 +89,8 @@ pub struct Request {
     pub remove_stale: bool,
     /// These are to go: `UID`, or `NAMESPACE/NAME`, then `/CONTAINER`, then `/RESOURCE`; or `NAME` alone.
     pub remove: Vec<String>,
+    /// The kubelet that reads the file; `None`: unknown.
+    pub version: Option<KubeletVersion>,
     /// Also what is named and in use, or may be, and what a damaged file has lost.
     pub force: bool,
 }
@@ -145,12 +148,13 @@ pub struct RepairPlan {
 
 /// Plans a repair of the bytes of a file.
 pub fn plan(bytes: &[u8], request: &Request, pods: &NodePods<'_>) -> RepairPlan {
-    let mut found = salvage(bytes);
+    let version = request.version.unwrap_or(KubeletVersion::ASSUMED);
+    let mut found = salvage(bytes, version);
     let error = found.error.clone();
     let mut refusals = Vec::new();
     let restored = flipped_bit_of(bytes, &error).filter(|_| request.rebuild);
     if let Some((bit, bytes)) = &restored {
-        found = salvage(bytes);
+        found = salvage(bytes, version);
         found.notes.push(format!("{bit}; it is put back"));
     }
     if let (Some(error), false) = (&error, request.rebuild) {

@@ -6,6 +6,7 @@ use kq_facts::node_pods::NodePods;
 use kq_facts::runtime::RuntimeFacts;
 use kq_facts::snapshot::{PodSource, RecordedPods, Snapshot};
 use kq_k8s::manifest::load;
+use kq_k8s::version::KubeletVersion;
 
 type List<'l> = &'l [&'l str];
 
@@ -31,7 +32,7 @@ fn three() -> DeviceCheckpoint {
 
 /// What stays of a file, by its devices, and what goes and why.
 fn salvaged(bytes: &[u8]) -> (Vec<String>, Vec<String>) {
-    let salvage = salvage(bytes);
+    let salvage = salvage(bytes, KubeletVersion::ASSUMED);
     let mut fates = (Vec::new(), Vec::new());
     for (entry, why_not) in salvage.entries {
         match why_not {
@@ -116,7 +117,7 @@ fn what_is_whole_is_kept() {
     // Every cut leaves a file from which a sound one is made; nothing appears that was not there.
     let all = three().entries.expect("entries");
     for cut in 0..good.len() {
-        let found = salvage(&good.as_bytes()[..cut]);
+        let found = salvage(&good.as_bytes()[..cut], KubeletVersion::ASSUMED);
         assert!(found.error.is_some());
         assert!(found.entries.iter().all(|(entry, _)| all.contains(entry)), "{cut}");
         assert_eq!(found.entries.len(), good[..cut].matches("ATE=\"}").count(), "{cut}");
@@ -124,8 +125,11 @@ fn what_is_whole_is_kept() {
     // Entries that begin for ever take no for ever.
     let hostile = "{\"PodUID\":".repeat(200_000);
     assert_eq!(salvaged(hostile.as_bytes()), (vec![], vec![]));
-    assert!(salvage(&good.as_bytes()[..third]).registered.is_empty());
-    assert_eq!(salvage(good.replace("u2\"", "u2").as_bytes()).registered.len(), 1);
+    assert!(salvage(&good.as_bytes()[..third], KubeletVersion::ASSUMED).registered.is_empty());
+    assert_eq!(
+        salvage(good.replace("u2\"", "u2").as_bytes(), KubeletVersion::ASSUMED).registered.len(),
+        1
+    );
 }
 
 fn node() -> Snapshot {
@@ -306,7 +310,7 @@ fn a_request_removes_what_it_names_and_nothing_in_use() {
         let loaded = DeviceCheckpoint::parse(&bytes).expect("it parses");
         assert!(loaded.is_valid(), "{name}");
         assert_eq!(loaded.checkpoint, plan.after, "{name}");
-        assert!(salvage(&bytes).is_sound(), "{name}");
+        assert!(salvage(&bytes, KubeletVersion::ASSUMED).is_sound(), "{name}");
     }
 }
 

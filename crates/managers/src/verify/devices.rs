@@ -11,6 +11,7 @@ use kq_facts::checkpoint::device::{DeviceCheckpoint, salvage};
 use kq_facts::devices::{CheckpointEntry, CheckpointFact, PluginAnswer};
 use kq_facts::node_pods::Standing;
 use kq_k8s::pod::Pod;
+use kq_k8s::version::KubeletVersion;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What to do with a file that the kubelet rejects, and that has entries.
@@ -46,7 +47,8 @@ pub(super) fn examine(
         }
         Err(error) => (error.to_string(), Some(error.to_string())),
     };
-    let fact = CheckpointFact::of_parsed(bytes, loaded);
+    let mut fact = CheckpointFact::of_parsed(bytes, loaded);
+    fact.read_by(known.version.unwrap_or(KubeletVersion::ASSUMED));
     let mut examined = examine_stored(file, &fact, known);
     let verdict = &mut examined.verdict;
     if verdict.verdict == Verdict::Discarded && !fact.is_old_layout {
@@ -64,7 +66,7 @@ pub(super) fn examine(
 /// Names the entry that cannot be read; the kubelet's error does not.
 fn located(bytes: &[u8], error: &str) -> String {
     let unread = |text: &String| text.starts_with("illegal base64") || text.starts_with("json: ");
-    let entries = salvage(bytes).entries;
+    let entries = salvage(bytes, KubeletVersion::ASSUMED).entries;
     let bad = entries.iter().enumerate().find_map(|(at, (entry, why_not))| match why_not {
         Some(why_not) if unread(why_not) => Some((at, entry, why_not.starts_with("illegal"))),
         _ => None,

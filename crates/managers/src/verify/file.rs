@@ -10,6 +10,7 @@ use kq_facts::devices::CheckpointFact;
 use kq_facts::node_pods::NodePods;
 use kq_k8s::cpuset::CpuSet;
 use kq_k8s::go_json::{Kind, Reader};
+use kq_k8s::version::KubeletVersion;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -56,6 +57,8 @@ pub struct VerifyContext<'a> {
     pub knows_gates: bool,
     /// The kubelet is of a version that kq knows.
     pub knows_version: bool,
+    /// The kubelet that reads the files; `None`: unknown.
+    pub version: Option<KubeletVersion>,
     /// The kubelet is a 1.32, which has `pod_status_manager_state`; later ones have two other files.
     pub is_1_32: bool,
     /// The containers of the runtime.

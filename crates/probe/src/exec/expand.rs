@@ -3,7 +3,12 @@
 //! The rules are those of `third_party/forked/golang/expansion` and of `v1.EnvVar` as
 //! `ExpandContainerCommandOnlyStatic` (`pkg/kubelet/container/helpers.go`) sees it: what the container's spec
 //! says itself, and nothing that comes from elsewhere.
+//!
+//! Before 1.35, `tryReadVariableName` (`expansion/expand.go`) takes one byte after a `$` that begins nothing and makes a
+//! character of it (`string(input[0])`): of `$é` the first byte becomes `Ã`, and the rest is no UTF-8. Where the kubelet hands that
+//! to the runtime, each such byte is shown as U+FFFD.
 
+use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::pod::EnvVar;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -37,12 +42,13 @@ pub enum ExpansionNote {
 }
 
 /// Returns a command with the values of the container's own variables; of several with a name, the last.
-pub fn expand(command: &[String], env: &[EnvVar]) -> Expanded {
+pub fn expand(command: &[String], env: &[EnvVar], rules: &KubeletRules) -> Expanded {
     let mut expansion = Expansion {
         variables: env.iter().map(|variable| (variable.name.as_str(), variable)).collect(),
         bytes_left: MAX_COMMAND_BYTES,
         noted: BTreeSet::new(),
         notes: Vec::new(),
+        takes_bytes: !rules.expands_by_characters(),
     };
     let command: Result<Vec<String>, TooLong> =
         command.iter().map(|text| expansion.text(text)).collect();
@@ -63,6 +69,8 @@ struct Expansion<'a> {
     bytes_left: usize,
     noted: BTreeSet<ExpansionNote>,
     notes: Vec<ExpansionNote>,
+    /// What follows a `$` that begins nothing is a byte.
+    takes_bytes: bool,
 }
 
 impl Expansion<'_> {
@@ -85,10 +93,26 @@ impl Expansion<'_> {
             } else {
                 self.push(&mut expanded, "$")?;
                 rest = after;
+                if self.takes_bytes
+                    && let Some(cut) = after.chars().next().filter(|it| !it.is_ascii())
+                {
+                    self.cut(cut, &mut expanded)?;
+                    rest = after.get(cut.len_utf8()..).unwrap_or_default();
+                }
             }
         }
         self.push(&mut expanded, rest)?;
         Ok(expanded)
+    }
+
+    /// Adds a character whose first byte was taken for one of its own.
+    fn cut(&mut self, cut: char, expanded: &mut String) -> Result<(), TooLong> {
+        let mut bytes = [0; 4];
+        for (place, byte) in cut.encode_utf8(&mut bytes).bytes().enumerate() {
+            let shown = if place == 0 { char::from(byte) } else { char::REPLACEMENT_CHARACTER };
+            self.push(expanded, shown.encode_utf8(&mut [0; 4]))?;
+        }
+        Ok(())
     }
 
     fn variable(&mut self, name: &str, expanded: &mut String) -> Result<(), TooLong> {
@@ -161,7 +185,7 @@ mod tests {
             ("$(F)", "", vec![ExpansionNote::ValueFrom("F".to_owned())]),
             ("$($$(A)", "$($$(A)", unknown("$$(A")),
         ] {
-            let got = expand(&[text.to_owned()], &env);
+            let got = expand(&[text.to_owned()], &env, &KubeletRules::default());
             let command = vec![expected.to_owned()];
             assert_eq!(got, Expanded { command, notes, is_too_long: false }, "{text:?}");
         }
@@ -170,9 +194,11 @@ mod tests {
     #[test]
     fn no_more_is_expanded_than_can_be_run() {
         let env = [variable("A", &"x".repeat(100_000))];
-        let of = |references: usize| expand(&["$(A)".repeat(references)], &env);
+        let of = |references: usize| {
+            expand(&["$(A)".repeat(references)], &env, &KubeletRules::default())
+        };
         assert_eq!(of(62).command[0].len(), 6_200_000);
         assert!(of(63).is_too_long && of(63).command.is_empty());
-        assert!(expand(&vec!["$(A)".to_owned(); 63], &env).is_too_long);
+        assert!(expand(&vec!["$(A)".to_owned(); 63], &env, &KubeletRules::default()).is_too_long);
     }
 }

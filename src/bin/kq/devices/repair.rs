@@ -150,6 +150,7 @@ impl Args {
             remove_stale: self.remove_stale,
             remove: self.remove.iter().map(|entry| self.qualify(entry)).collect(),
             force: self.force,
+            ..Request::default()
         };
         let (checkpoint, backup) = (self.checkpoint.clone(), self.backup.clone());
         RepairOptions { request, checkpoint, backup, dry_run: self.dry_run }

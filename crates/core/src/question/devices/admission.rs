@@ -498,6 +498,7 @@ pub fn circumstances(
         active_pods,
         running_at_start: running.unwrap_or_default(),
         dra_extended_resource: node.kubelet.rules.gates.enabled(Gate::DraExtendedResource),
+        names_types: node.kubelet.version.reads_plugins_by_gogo(),
         unknown_options,
         brief: false,
     }

@@ -145,6 +145,7 @@ fn known<'n>(node: &'n Node, pods: &'n NodePods<'n>, is_of_node: bool) -> Verify
         knows_version: node.kubelet.version_origin != Origin::Assumed
             && node.kubelet.version.is_known()
             && !node.kubelet.version.writes_unread_state_files(),
+        version: Some(node.kubelet.version),
         is_1_32: has_one_file_of_pods(node),
         containers,
         memory: if is_of_node { memory(node) } else { KnownMemory::default() },

@@ -83,6 +83,8 @@ pub struct Place {
     pub user_agent: String,
     /// The User-Agent over gRPC.
     pub grpc_user_agent: String,
+    /// The kubelet's rules.
+    pub rules: KubeletRules,
 }
 
 impl Targets {
@@ -331,6 +333,7 @@ impl Targets {
             container_id: id.as_deref().map_err(String::as_str),
             user_agent: &agent,
             grpc_user_agent: &grpc_agent,
+            rules: self.rules,
         };
         let mut target = Target::of(subject, Arc::clone(pod), &facts, is_ad_hoc, self.rules);
         self.spend_expansion(&mut target, subject.probe);
@@ -344,6 +347,7 @@ impl Targets {
             ip: probed.ip.clone().ok(),
             user_agent: agent,
             grpc_user_agent: grpc_agent,
+            rules: self.rules,
         });
     }
 

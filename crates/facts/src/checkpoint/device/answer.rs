@@ -3,7 +3,10 @@
 //!
 //! The wire format of protobuf, as strict as Go's library is: what the kubelet takes for a plugin's
 //! answer and what it refuses (`protowire` and `impl/decode.go` of `google.golang.org/protobuf`).
+//! `gogo` has what kubelets before 1.34 take.
 
+use super::gogo;
+use kq_k8s::version::KubeletVersion;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -49,6 +52,14 @@ pub struct DeviceSpec {
 pub struct DecodeError(pub String);
 
 impl ContainerAllocateResponse {
+    /// Decodes a message as a version of the kubelet does.
+    pub fn decode_by(message: &[u8], version: KubeletVersion) -> Result<Self, DecodeError> {
+        match version.reads_plugins_by_gogo() {
+            true => gogo::decode(message),
+            false => Self::decode(message),
+        }
+    }
+
     /// Decodes a message. A field that is not known, or has another type than it should, is skipped.
     /// Fails where the kubelet cannot decode it either.
     pub fn decode(message: &[u8]) -> Result<Self, DecodeError> {

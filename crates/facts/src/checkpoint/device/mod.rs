@@ -3,6 +3,7 @@
 //! Followed are `checkpoint/checkpoint.go` and `pod_devices.go` in `pkg/kubelet/cm/devicemanager`.
 
 mod answer;
+mod gogo;
 mod pod_devices;
 mod salvage;
 #[cfg(test)]

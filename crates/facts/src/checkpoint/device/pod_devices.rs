@@ -2,6 +2,7 @@
 
 use super::answer::ContainerAllocateResponse;
 use super::types::{DeviceCheckpoint, DevicesPerNuma, PodDevicesEntry};
+use kq_k8s::version::KubeletVersion;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A set of device ids.
@@ -86,12 +87,12 @@ impl PodDevices {
 
     /// Takes over the entries of a checkpoint (`fromCheckpointData`): an entry whose answer does not decode is
     /// skipped, and of several about the same the last one counts.
-    pub fn restore(checkpoint: &DeviceCheckpoint) -> Restored {
+    pub fn restore(checkpoint: &DeviceCheckpoint, version: KubeletVersion) -> Restored {
         let mut restored = Restored::default();
         let mut places: BTreeMap<PodDeviceKey, usize> = BTreeMap::new();
         for (place, entry) in checkpoint.entries.iter().flatten().enumerate() {
             let answer = entry.alloc_resp.clone().unwrap_or_default();
-            if let Err(error) = ContainerAllocateResponse::decode(&answer) {
+            if let Err(error) = ContainerAllocateResponse::decode_by(&answer, version) {
                 restored.skipped.push((place, error.to_string()));
                 continue;
             }

@@ -5,6 +5,7 @@
 
 use super::{ContainerAllocateResponse, DeviceCheckpoint, PodDeviceKey, PodDevicesEntry};
 use kq_k8s::go_json::{Field, GoJsonError, GoStruct, GoValue, Kind, Reader, Stop, decode};
+use kq_k8s::version::KubeletVersion;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The usable part of a file.
@@ -32,7 +33,7 @@ impl Salvage {
 }
 
 /// Reads a file in any state. Unreadable parts are left out; nothing is invented.
-pub fn salvage(bytes: &[u8]) -> Salvage {
+pub fn salvage(bytes: &[u8], version: KubeletVersion) -> Salvage {
     let mut salvage = match DeviceCheckpoint::parse(bytes) {
         Ok(loaded) => {
             let error = loaded.error().map(str::to_owned);
@@ -57,7 +58,7 @@ pub fn salvage(bytes: &[u8]) -> Salvage {
     let is_damaged = salvage.error.is_some();
     for (entry, why_not) in &mut salvage.entries {
         if why_not.is_none() {
-            *why_not = unsound(entry, is_damaged);
+            *why_not = unsound(entry, is_damaged, version);
         }
     }
     drop_replaced(&mut salvage.entries);
@@ -141,7 +142,7 @@ fn readable(text: &[u8]) -> PodDevicesEntry {
 }
 
 /// Returns why an entry cannot be kept.
-fn unsound(entry: &PodDevicesEntry, is_damaged: bool) -> Option<String> {
+fn unsound(entry: &PodDevicesEntry, is_damaged: bool, version: KubeletVersion) -> Option<String> {
     for (text, what) in [
         (&entry.pod_uid, "pod"),
         (&entry.container_name, "container"),
@@ -158,7 +159,7 @@ fn unsound(entry: &PodDevicesEntry, is_damaged: bool) -> Option<String> {
         return Some("a name in it is not UTF-8: the original is unknown".to_owned());
     }
     let answer = entry.alloc_resp.as_deref().unwrap_or_default();
-    let error = ContainerAllocateResponse::decode(answer).err()?;
+    let error = ContainerAllocateResponse::decode_by(answer, version).err()?;
     Some(format!("its plugin's answer cannot be decoded ({error}), so the kubelet skips it"))
 }
 

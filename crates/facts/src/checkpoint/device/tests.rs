@@ -1,6 +1,7 @@
 use super::*;
 use crate::checkpoint::CORRUPT;
 use crate::devices::{CheckpointFact, PluginAnswer};
+use kq_k8s::version::KubeletVersion;
 use std::collections::BTreeMap;
 
 fn text(text: &str) -> String {
@@ -67,7 +68,7 @@ fn a_restart_keeps_what_decodes() {
         entry("p", &["c", "d", "c"], None),
     ];
     let checkpoint = DeviceCheckpoint { entries: Some(entries), registered: None };
-    let restored = PodDevices::restore(&checkpoint);
+    let restored = PodDevices::restore(&checkpoint, KubeletVersion::ASSUMED);
     assert_eq!(restored.skipped, [(1, text("field number 0"))]);
     assert_eq!(restored.replaced, [0]);
     let ids: DeviceSet = [text("c"), text("d")].into();

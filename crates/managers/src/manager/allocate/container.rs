@@ -20,12 +20,18 @@ pub struct AllocationContext {
     pub running_at_start: BTreeSet<(String, String)>,
     /// Resource claims may provide extended resources (gate `DRAExtendedResource`).
     pub dra_extended_resource: bool,
+    /// Answers of plugins are printed with the names of their types, as kubelets before 1.34 do.
+    pub names_types: bool,
     /// Resources whose plugin options are unknown.
     pub unknown_options: BTreeSet<String>,
     /// Only the decision is wanted: what else could be chosen, and what is left to whom, is not named. Names are as
     /// many as containers times devices.
     pub brief: bool,
 }
+
+/// An answer of a plugin without containers, printed by gogo (`AllocateResponse.String` in `deviceplugin/v1beta1/api.pb.go`,
+/// read in 1.32.5 and 1.33.5). Google's library prints nothing.
+const EMPTY_BY_GOGO: &str = "&AllocateResponse{ContainerResponses:[]*ContainerAllocateResponse{},}";
 
 /// What kind of container it is to the device manager.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
@@ -262,7 +268,10 @@ impl Admission<'_> {
                 return Err(error);
             }
             // What was taken stays so until the next time that it is counted.
-            Ok(Allocated::NoContainer) => return Err(AllocateError::NoContainerResponse),
+            Ok(Allocated::NoContainer) => {
+                let printed = if self.circumstances.names_types { EMPTY_BY_GOGO } else { "" };
+                return Err(AllocateError::NoContainerResponse(printed));
+            }
             Ok(Allocated::Answer(answer)) => answer,
         };
         let mut devices: BTreeMap<i64, Vec<String>> = BTreeMap::new();

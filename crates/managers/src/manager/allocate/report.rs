@@ -226,9 +226,9 @@ pub enum AllocateError {
     /// What was given away could not be written down.
     #[error("failed to write checkpoint file \"kubelet_internal_checkpoint\": {_0}")]
     Checkpoint(String),
-    /// The plugin answered for no container.
-    #[error("no containers return in allocation response ")]
-    NoContainerResponse,
+    /// The plugin answered for no container: its answer as the kubelet prints it.
+    #[error("no containers return in allocation response {_0}")]
+    NoContainerResponse(&'static str),
 }
 
 kq_k8s::schema_as!(AllocateError, String);

@@ -71,6 +71,7 @@ impl PreparedRepair {
             None => of_node(&node.snapshot)?,
         };
         let bytes = target.file.read().map_err(|error| of_read(error, &target))?;
+        let request = Request { version: Some(node.kubelet.version), ..request };
         let plan = plan(&bytes, &request, &NodePods::of(&node.snapshot));
         let mut notes = node.notes;
         if is_copy {

@@ -104,6 +104,7 @@ impl Attempts<'_> {
             container_id: Err("a command is run in one way only"),
             user_agent: &self.place.user_agent,
             grpc_user_agent: &self.place.grpc_user_agent,
+            rules: self.place.rules,
         };
         let changed = self.target.changed(&facts, &|probe| way.change(probe));
         let Some((mut job, timeout_seconds)) = changed else { return Ok(None) };

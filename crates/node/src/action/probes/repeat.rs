@@ -310,6 +310,7 @@ fn follow(
         container_id: Ok(&container.id),
         user_agent: &place.user_agent,
         grpc_user_agent: &place.grpc_user_agent,
+        rules: place.rules,
     };
     if let Some((changed, _)) = target.changed(&facts, &|_| {}) {
         *job = changed;

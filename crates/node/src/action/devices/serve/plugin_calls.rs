@@ -9,6 +9,7 @@ use kq_facts::checkpoint::device::{
 };
 use kq_io::clock::{moment, steady};
 use kq_io::host::ReadError;
+use kq_k8s::version::KubeletVersion;
 use kq_linux::device_plugin::folder::{CHECKPOINT, keep_beside, read_checkpoint};
 use kq_linux::device_plugin::socket_registry::Held;
 use kq_linux::device_plugin::{PluginClient, in_time};
@@ -202,7 +203,7 @@ pub(super) fn restore(folder: &Held, is_own: bool) -> Result<(ManagerState, Vec<
             return Ok((ManagerState::default(), vec![damaged]));
         }
     };
-    let restored = PodDevices::restore(&checkpoint);
+    let restored = PodDevices::restore(&checkpoint, KubeletVersion::ASSUMED);
     let registered = checkpoint.registered.unwrap_or_default();
     let pods: BTreeSet<&String> =
         restored.pod_devices.entries.keys().map(|key| &key.pod_uid).collect();
