@@ -37,7 +37,6 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
     ("crates/answer/src/basis.rs", "self.text == *shown", ONCE),
     ("crates/answer/src/basis.rs", "rest == format!", ONCE),
     ("crates/api/src/api_server/status.rs", "BUDGET_CAUSE", FOREIGN),
-    ("crates/api/src/http/authorities.rs", "CaUsedAsEndEntity", FOREIGN),
     (
         "crates/facts/src/kubelet_process/distributed.rs",
         ".pointer(\"/node/hostnameOverride\")",
