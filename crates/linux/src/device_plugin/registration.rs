@@ -19,13 +19,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::net::{UnixListener, UnixStream};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::time::timeout;
 use tonic::codegen::Service;
 use tonic::{Request, Response, Status};
 
 /// Streams of one connection at once; each is a registration that waits.
 const STREAMS: u32 = 1_024;
+
+/// Plugins that are connected to at once. The time of the others begins with their turn, so that a burst of
+/// registrations is not refused for its own length.
+pub(super) const HANDSHAKES: usize = 128;
 
 /// How often a silent connection is asked whether it is still there, and how long that may take: one that is
 /// forgotten must not hold its place forever.
@@ -40,6 +44,7 @@ pub(super) struct Registrar {
     pub patience: Timeouts,
     pub sender: mpsc::Sender<Incoming>,
     pub connections: AtomicU64,
+    pub handshakes: Semaphore,
 }
 
 /// Accepts connections, as many at once as there are places.
@@ -135,12 +140,14 @@ impl Registrar {
         let RegisterRequest { version, endpoint, resource_name: resource, .. } = request;
         check_registration(&version, &resource).map_err(|error| (error.to_string(), None))?;
         let socket = plugin_socket(&self.folder, &endpoint);
+        let turn = self.handshakes.acquire().await.expect("it is never closed");
         let mut plugin = PluginClient::dial(&socket, self.patience.dial)
             .await
             .map_err(|(go, why)| (format!("failed to dial device plugin: {go}"), Some(why)))?;
         let options = in_time(self.patience.call, plugin.options())
             .await
             .map_err(|error| (format!("failed to get device plugin options: {error}"), None))?;
+        drop(turn);
         let id = self.connections.fetch_add(1, Ordering::Relaxed);
         let (taken, wait) = oneshot::channel();
         let connected =

@@ -5,7 +5,7 @@ use super::client::PluginClient;
 use super::control::{CALLERS, Caller, serve_control};
 use super::folder::{CONTROL_SOCKET, KUBELET_SOCKET};
 use super::places::Places;
-use super::registration::{Registrar, serve};
+use super::registration::{HANDSHAKES, Registrar, serve};
 use super::socket_registry::Held;
 use crate::probe::run::connections_at_once;
 use kq_io::clock::steady;
@@ -29,7 +29,7 @@ use std::time::Duration;
 use tokio::net::UnixListener;
 use tokio::runtime::{Builder, Handle};
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::time::timeout;
 
 /// How many may wait to be accepted: as many as the kernel allows (`net.core.somaxconn`), as for a kubelet. A client
@@ -168,6 +168,7 @@ impl RegistrationServer {
             patience,
             sender: sender.clone(),
             connections: AtomicU64::new(1),
+            handshakes: Semaphore::new(HANDSHAKES),
         });
         let answering = Arc::new(());
         let (to_control, serving) = (ask.clone(), Arc::downgrade(&answering));
