@@ -329,6 +329,39 @@ fn each_finding_of_another_domain_is_told() {
 }
 
 #[test]
+fn a_pod_that_only_its_events_know_is_told() {
+    let mut node = FakeNode::new().snapshot();
+    let at = taken(&node).to_string();
+    let event = |name: &str, reason: &str, message: &str| {
+        json!({
+            "pod": { "namespace": "ml", "name": name, "uid": "" }, "container": null, "related": null,
+            "reason": reason, "message": message, "reporter": "kubelet", "host": "worker-1", "at": at, "count": 1,
+        })
+    };
+    let low = "The node was low on resource: memory. Threshold quantity: 100Mi, available: 90Mi.";
+    let events = [
+        event("train-0", "Evicted", low),
+        event("train-0", "Killing", "Stopping container train"),
+        event("web-0", "Started", "Started container web"),
+    ];
+    node["events"] = json!({ "found": { "source": "events", "value": events }, "tried": [] });
+    let ran = examine(&node, "");
+    let told: Vec<&str> = ran
+        .stdout
+        .lines()
+        .filter(|line| line.contains("ended-pods") && line.contains("ml/"))
+        .collect();
+    assert_eq!(told.len(), 1, "{}", ran.text());
+    assert!(told[0].starts_with("WARNING"), "{}", ran.text());
+    assert!(
+        told[0].contains("ml/train-0") && told[0].contains("evicted by the kubelet"),
+        "{}",
+        ran.text()
+    );
+    assert!(told[0].contains("available: 90Mi"), "{}", ran.text());
+}
+
+#[test]
 fn the_problems_of_the_tour_are_found() {
     let ran = kq("doctor --snapshot examples/night/worker-3.json").run();
     assert_eq!(ran.code, 1, "{}", ran.text());

@@ -57,9 +57,17 @@ fn insufficient(facts: &[MessageFact]) -> Derived {
     };
     let unit = unit(resource);
     let missing = requested.saturating_add(used).saturating_sub(capacity);
+    let amount = |number: i128, unit_word: &str| match (unit, i64::try_from(number)) {
+        ("bytes", Ok(bytes)) => size_and_bytes(bytes),
+        _ => format!("{number}{unit_word}"),
+    };
+    let with_unit = format!(" {unit}");
     let summary = format!(
-        "The pod asks for {requested} {unit} of {resource}; the pods here have requested {used} of {capacity} \
-         allocatable, so that {missing} {unit} are missing."
+        "The pod asks for {} of {resource}; the pods here have requested {} of {} allocatable, so that {} are missing.",
+        amount(requested, &with_unit),
+        amount(used, ""),
+        amount(capacity, ""),
+        amount(missing, &with_unit)
     );
     let missing = fact(
         "missing",
@@ -82,10 +90,7 @@ fn threshold(facts: &[MessageFact]) -> Derived {
     let resource = value(facts, "resource").unwrap_or("the resource");
     let (unit, both) = match resource {
         "inodes" | "pids" => ("", format!("{free} is below {low}")),
-        _ => (
-            " bytes",
-            format!("{} ({free} bytes) is below {} ({low} bytes)", size(free), size(low)),
-        ),
+        _ => (" bytes", format!("{} is below {}", size_and_bytes(free), size_and_bytes(low))),
     };
     Derived {
         summary: Some(format!(
@@ -100,6 +105,14 @@ fn threshold(facts: &[MessageFact]) -> Derived {
             fact("threshold in one unit", format!("{low}{unit}"), "the eviction threshold"),
             fact("missing", format!("{}{unit}", low.saturating_sub(free)), "threshold - available"),
         ],
+    }
+}
+
+/// Returns a number of bytes with its size, where it is large enough for one to be easier to read.
+pub(super) fn size_and_bytes(bytes: i64) -> String {
+    match bytes.unsigned_abs() {
+        0..1024 => format!("{bytes} bytes"),
+        _ => format!("{} ({bytes} bytes)", size(bytes)),
     }
 }
 

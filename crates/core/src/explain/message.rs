@@ -1,6 +1,6 @@
 //! The explanation of one message.
 
-use super::derived::derive;
+use super::derived::{derive, size_and_bytes};
 use super::line::Line;
 use super::secrets::masked;
 use super::speaker::{component, is_foreign, program_of, says_kubelet};
@@ -496,19 +496,24 @@ fn versions(row: &Row) -> String {
     if row.versions.is_empty() { known } else { row.versions.clone() }
 }
 
-/// Puts facts into a sentence.
+/// Puts facts into a sentence: `{name}`, or `{name:size}` for a number of bytes.
 fn filled(sentence: &str, facts: &[MessageFact]) -> String {
     let mut all = String::new();
     let mut rest = sentence;
     while let Some((before, after)) = rest.split_once('{') {
         let Some((name, tail)) = after.split_once('}') else { break };
+        let (name, is_size) = name.strip_suffix(":size").map_or((name, false), |name| (name, true));
         all.push_str(before);
         let is_it = |fact: &&MessageFact| {
             let last = fact.name.strip_suffix(name);
             last.is_some_and(|before| before.is_empty() || before.ends_with(' '))
         };
         let value = facts.iter().find(is_it);
-        all.push_str(value.map_or("...", |fact| fact.value.trim_end_matches('.')));
+        let value = value.map_or("...", |fact| fact.value.trim_end_matches('.'));
+        match value.parse::<i64>() {
+            Ok(bytes) if is_size => all.push_str(&size_and_bytes(bytes)),
+            _ => all.push_str(value),
+        }
         rest = tail;
     }
     all + rest

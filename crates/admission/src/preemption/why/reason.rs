@@ -30,7 +30,12 @@ pub enum CauseReason {
     /// The containers alone do not lead to the phase.
     ForcedPhase { phase: String, restart_policy: String },
     /// The kernel killed a process of a container.
-    OutOfMemory { container: String, exit_code: i32 },
+    OutOfMemory {
+        container: String,
+        exit_code: i32,
+        /// The memory limit in its spec; null: it has none.
+        memory_limit: Option<String>,
+    },
     /// All containers exited with 0.
     Succeeded {
         /// Whether the pod can end of its own accord is known.
@@ -205,12 +210,12 @@ impl fmt::Display for CauseReason {
                  accord: the kubelet refused, preempted or evicted it, or its node shut down, and the status does \
                  not say which"
             ),
-            Self::OutOfMemory { container, exit_code } => {
-                write!(
-                    f,
-                    "the kernel killed a process of container {container} for lack of memory: the container, its pod or the node \
-                     had none left"
-                )?;
+            Self::OutOfMemory { container, exit_code, memory_limit } => {
+                write!(f, "the kernel killed a process of container {container} for lack of memory: ")?;
+                match memory_limit {
+                    Some(limit) => write!(f, "the container, limited to {limit}, its pod or the node had none left")?,
+                    None => f.write_str("its pod or the node had none left; the container has no limit")?,
+                }
                 match exit_code {
                     137 => Ok(()),
                     code => write!(f, "; the container itself ended with exit code {code}"),

@@ -31,7 +31,7 @@ use kq_answer::Certainty;
 use kq_facts::events::PodEvent;
 use kq_facts::kubelet_log::{LogEntry, LogLine};
 use kq_facts::timestamp::Timestamp;
-use kq_k8s::pod::{ContainerStatus, Pod, TerminatedState};
+use kq_k8s::pod::{ContainerStatus, Pod, ResourceName, TerminatedState};
 
 /// The end of a pod.
 #[derive(Clone, Debug, PartialEq)]
@@ -86,7 +86,11 @@ pub(super) fn classify(
         // The runtime says so of a container of which any process was killed.
         let certainty = if end.exit_code == 137 { Certain } else { Likely };
         let (container, exit_code) = (name.to_owned(), end.exit_code);
-        let because = CauseReason::OutOfMemory { container, exit_code };
+        let mut all = pod.spec.containers.iter().chain(&pod.spec.init_containers);
+        let spec = all.find(|it| it.name == name);
+        let limit = spec.and_then(|it| it.resources.limits.get(&ResourceName::Memory));
+        let memory_limit = limit.map(ToString::to_string);
+        let because = CauseReason::OutOfMemory { container, exit_code, memory_limit };
         return TerminationCause::new(OutOfMemory, certainty, because);
     }
     match phase.as_str() {

@@ -6,10 +6,10 @@ use super::rule::{NodeFinding, NodeRule};
 use kq_answer::Subject;
 use std::collections::BTreeMap;
 
-/// Adds to each quota below the plan what follows from it.
-pub(super) fn link(drifts: &mut [NodeFinding], containers: &[NodeFinding]) {
+/// Adds to each quota below the plan what follows from it, and to the throttling that it is the cause.
+pub(super) fn link(drifts: &mut [NodeFinding], containers: &mut [NodeFinding]) {
     let mut of_container: BTreeMap<(&str, &str), Vec<Follows>> = BTreeMap::new();
-    for finding in containers {
+    for finding in containers.iter() {
         let follows = match &finding.rule {
             NodeRule::CpuThrottling(Throttling::Throttled { percent, .. }) => {
                 Follows::Throttled { percent: *percent }
@@ -24,6 +24,7 @@ pub(super) fn link(drifts: &mut [NodeFinding], containers: &[NodeFinding]) {
             of_container.entry((pod, container)).or_default().push(follows);
         }
     }
+    let mut below_plan = Vec::new();
     for finding in drifts {
         let Subject::Pod { pod, container: Some(container) } = &finding.subject else { continue };
         let Some(found) = of_container.get(&(pod.as_str(), container.as_str())) else { continue };
@@ -33,6 +34,14 @@ pub(super) fn link(drifts: &mut [NodeFinding], containers: &[NodeFinding]) {
             && found.iter().any(|it| matches!(it, Follows::Throttled { .. }))
         {
             follows.clone_from(found);
+            below_plan.push(finding.subject.clone());
+        }
+    }
+    for finding in containers {
+        if let NodeRule::CpuThrottling(Throttling::Throttled { is_below_plan, .. }) =
+            &mut finding.rule
+        {
+            *is_below_plan = below_plan.contains(&finding.subject);
         }
     }
 }

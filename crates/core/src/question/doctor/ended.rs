@@ -44,7 +44,7 @@ pub(super) fn pods(node: &Node, source: &str) -> Vec<NodeFinding> {
     let sandboxes = sandboxes(node);
     let (mut ended, mut stuck, mut health) = (Vec::new(), Vec::new(), Vec::new());
     let loaded = node.snapshot.pods.value().into_iter().flat_map(|pods| &pods.pods);
-    for pod in loaded.map(|loaded| &loaded.pod) {
+    for pod in loaded.clone().map(|loaded| &loaded.pod) {
         let name = (pod.metadata.namespace.as_str(), pod.metadata.name.as_str());
         let own = of_pod.get(&name).map_or(&[] as &[&PodEvent], Vec::as_slice);
         let about = |rule| {
@@ -62,6 +62,14 @@ pub(super) fn pods(node: &Node, source: &str) -> Vec<NodeFinding> {
         stuck.extend(rules.map(|rule| about(NodeRule::StuckPods(rule))));
         health.extend(unhealthy(pod, source));
     }
+    // A pod that made place for another, or was deleted by its controller, has left its events alone.
+    let known: BTreeSet<_> =
+        loaded.map(|it| (&*it.pod.metadata.namespace, &*it.pod.metadata.name)).collect();
+    let gone = of_pod.iter().filter(|(name, _)| !known.contains(name));
+    ended.extend(gone.filter_map(|(_, events)| gone_end(events, node.now)).map(|(pod, end)| {
+        NodeFinding::new(Subject::Pod { pod, container: None }, NodeRule::EndedPods(end))
+            .from(source)
+    }));
     let more = ended.len().saturating_sub(SHOWN);
     ended.truncate(SHOWN);
     match (ended.is_empty(), more) {
@@ -88,11 +96,26 @@ fn end(pod: &Pod, events: &[&PodEvent], now: Timestamp) -> Option<Ended> {
     if pod.status.phase != "Failed" {
         return None;
     }
+    let cause = cause(&qualified(pod), vec![pod], events, now)?;
+    let (reason, message) = (pod.status.reason.clone(), pod.status.message.clone());
+    Some(Ended::Pod { cause, reason, message, is_gone: false })
+}
+
+/// Returns the name of a pod that only events know, and how a component ended it.
+fn gone_end(events: &[&PodEvent], now: Timestamp) -> Option<(String, Ended)> {
+    let name = events.first()?.pod.qualified();
+    let cause = cause(&name, Vec::new(), events, now)?;
+    let told = events.iter().filter(|event| event.reason != "Killing");
+    let told = told.max_by_key(|event| event.at.map(|at| at.0))?;
+    let (reason, message) = (told.reason.clone(), told.message.clone());
+    Some((name, Ended::Pod { cause, reason, message, is_gone: true }))
+}
+
+/// Returns the component that ended a pod; `None`: none did.
+fn cause(name: &str, pods: Vec<&Pod>, events: &[&PodEvent], now: Timestamp) -> Option<Cause> {
     let events: Vec<PodEvent> = events.iter().copied().cloned().collect();
-    let traces =
-        Traces { pods: Ok(vec![pod]), events: Ok(&events), log: None, now, are_current: true };
-    let selector = PodSelector::new(&qualified(pod));
-    let cause = why_killed(&selector, &traces, Basis::default()).ok()?.cause;
+    let traces = Traces { pods: Ok(pods), events: Ok(&events), log: None, now, are_current: true };
+    let cause = why_killed(&PodSelector::new(name), &traces, Basis::default()).ok()?.cause;
     let is_of_component = matches!(
         cause,
         Cause::RefusedAtAdmission
@@ -104,11 +127,7 @@ fn end(pod: &Pod, events: &[&PodEvent], now: Timestamp) -> Option<Ended> {
             | Cause::DeletedByTaintManager
             | Cause::EndedByKubelet
     );
-    is_of_component.then(|| Ended::Pod {
-        cause,
-        reason: pod.status.reason.clone(),
-        message: pod.status.message.clone(),
-    })
+    is_of_component.then_some(cause)
 }
 
 fn statuses(pod: &Pod) -> impl Iterator<Item = &ContainerStatus> {

@@ -63,8 +63,8 @@ pub fn node_checks(compared: &Compared, is_stored: bool) -> Result<NodeChecks, F
     let snapshot = &node.snapshot;
     let lacks_all = is_no_node(node);
     let mut drifts = drifts(compared);
-    let PodChecks { containers, probes } = pods::checks(node);
-    chain::link(&mut drifts, &containers);
+    let PodChecks { mut containers, probes } = pods::checks(node);
+    chain::link(&mut drifts, &mut containers);
     // The questions, each answered where its command answers it.
     let start = kubelet_start(node);
     let of_cgroups = cgroup_checks(compared, &start, !drifts.is_empty());

@@ -10,9 +10,19 @@ use serde::Serialize;
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "state", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Throttling {
-    Ok { containers: usize },
-    Unknown { reason: String },
-    Throttled { periods: u64, throttled_periods: u64, percent: u64 },
+    Ok {
+        containers: usize,
+    },
+    Unknown {
+        reason: String,
+    },
+    Throttled {
+        periods: u64,
+        throttled_periods: u64,
+        percent: u64,
+        /// The quota in the kernel is below the planned one: its own finding has the fix.
+        is_below_plan: bool,
+    },
 }
 
 /// Memory that ran out in a container.
@@ -70,6 +80,8 @@ pub enum Ended {
         reason: String,
         /// `status.message`
         message: String,
+        /// The pod is known by its events alone, which name the reason and the message.
+        is_gone: bool,
     },
     /// Pods beyond those that are shown.
     More {
@@ -150,13 +162,22 @@ impl Throttling {
             )),
             Self::Unknown { reason } => Wording::new(reason.clone())
                 .advise("run kq as root on the node, or take a new snapshot"),
-            Self::Throttled { periods, throttled_periods, percent } => Wording::new(format!(
-                "throttled in {percent}% of its periods ({throttled_periods} of {periods})"
-            ))
-            .because("its CPU limit is used up before the period of 100 ms ends")
-            .leads_to("answers take longer, and probes with short timeouts fail")
-            .advise("raise the CPU limit, or remove it")
-            .see("kq cgroup show -o wide"),
+            Self::Throttled { periods, throttled_periods, percent, is_below_plan } => {
+                let wording = Wording::new(format!(
+                    "throttled in {percent}% of its periods ({throttled_periods} of {periods})"
+                ))
+                .leads_to("answers take longer, and probes with short timeouts fail");
+                match is_below_plan {
+                    true => wording
+                        .because("its CPU quota is below the planned one")
+                        .advise("kq cgroup apply writes the planned value")
+                        .see("kq cgroup diff"),
+                    false => wording
+                        .because("its CPU limit is used up before the period of 100 ms ends")
+                        .advise("raise the CPU limit, or remove it")
+                        .see("kq cgroup show -o wide"),
+                }
+            }
         }
     }
 }
@@ -289,7 +310,7 @@ impl Ended {
             Self::More { pods } => {
                 Wording::new(format!("{} more ended so", count(*pods, "pod", "pods")))
             }
-            Self::Pod { cause, reason, message } => {
+            Self::Pod { cause, reason, message, is_gone } => {
                 let who = match cause {
                     Cause::RefusedAtAdmission => "refused by the kubelet",
                     Cause::EvictedByKubelet => "evicted by the kubelet",
@@ -302,7 +323,12 @@ impl Ended {
                 };
                 let said =
                     [who, reason, message.trim_end()].into_iter().filter(|it| !it.is_empty());
-                Wording::new(said.collect::<Vec<_>>().join(": "))
+                let wording = Wording::new(said.collect::<Vec<_>>().join(": "));
+                let wording = match is_gone {
+                    true => wording.because("its object is gone; its events are left"),
+                    false => wording,
+                };
+                wording
                     .leads_to("it does not run again; a controller makes another pod in its place, maybe elsewhere")
                     .see("kq preempt why POD")
             }

@@ -105,7 +105,12 @@ fn counters(
             let percent = throttled_periods.saturating_mul(100) / periods;
             if percent >= THROTTLED_PERCENT {
                 is_throttled = true;
-                let state = Throttling::Throttled { periods, throttled_periods, percent };
+                let state = Throttling::Throttled {
+                    periods,
+                    throttled_periods,
+                    percent,
+                    is_below_plan: false,
+                };
                 findings.push(
                     NodeFinding::new(subject(), NodeRule::CpuThrottling(state)).from(&tree.source),
                 );
