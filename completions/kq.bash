@@ -4388,7 +4388,7 @@ _kq() {
             return 0
             ;;
         kq__subcmd__fleet__subcmd__collect)
-            opts="-l -n -d -h -V --selector --nodes-from --sample --image-pull-policy --namespace --service-account --priority-class --privileged --requests --parallel --timeout --kubeconfig --context --cluster --user --as --as-group --as-uid --image --api-only --dry-run --yes --dir --resume --help --version"
+            opts="-l -n -d -h -V --selector --nodes-from --sample --image-pull-policy --namespace --service-account --priority-class --privileged --requests --parallel --timeout --kubeconfig --context --cluster --user --as --as-group --as-uid --api-only --dry-run --yes --dir --resume --from-ssh --image --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4470,15 +4470,19 @@ _kq() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --image)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
                 --dir)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 -d)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --from-ssh)
+                    COMPREPLY=($(compgen -W "sh ansible" -- "${cur}"))
+                    return 0
+                    ;;
+                --image)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -2209,8 +2209,10 @@ complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -l as -d 'The user to impersonate in requests to the API server' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -l as-group -d 'A group to impersonate (can be repeated)' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -l as-uid -d 'The UID to impersonate' -r
-complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -l image -d 'The image of kq, as in docs/release.md' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -s d -l dir -d 'The directory, which must exist' -r -F
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -l from-ssh -d 'Print what collects the snapshots over ssh, and do nothing' -r -f -a "sh\t'A shell script'
+ansible\t'A playbook'"
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -l image -d 'The image of kq, as in docs/release.md' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -l privileged -d 'Give the pods every privilege. By default they run as root with three capabilities'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -l api-only -d 'Create no pods: ask about what the API server has of each node'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -l dry-run -d 'Show the plan and the first pod, and create nothing'

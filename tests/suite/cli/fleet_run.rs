@@ -7,6 +7,7 @@ use crate::edges::http_server::Seen;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::collections::BTreeSet;
+use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -161,6 +162,55 @@ fn a_pod_that_cannot_be_deleted_is_named() {
     let ran = kq(&line).run();
     assert_eq!(ran.code, 5, "{}", ran.text());
     assert!(ran.stderr.contains("kubectl delete pod -n kube-system kq-fleet-"), "{}", ran.text());
+}
+
+#[test]
+fn a_script_collects_snapshots_over_ssh() {
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let path = |name: &str| folder.path().join(name);
+    let write = |name: &str, text: &str| {
+        std::fs::write(path(name), text).expect("it can be written");
+        let mode = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(path(name), mode).expect("it can be changed");
+    };
+    std::fs::create_dir(path("d")).expect("it can be made");
+    let line = format!("fleet collect --from-ssh --dir {} well-1 down-1", path("d").display());
+    let ran = kq(&line).run();
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{}", ran.text());
+    write("collect.sh", &ran.stdout);
+    // What ssh and sudo do, on this machine: the command line goes to a shell, with the program as its input.
+    write("ssh", "#!/bin/sh\n[ \"$1\" = well-1 ] || exit 255\nexec sh -c \"$2\"\n");
+    let node = Node::new(Kernel::V2);
+    let root = node.root().display().to_string();
+    write("sudo", &format!("#!/bin/sh\nshift\nexec \"$@\" --host-root {root}\n"));
+    let search = format!("{}:/usr/bin:/bin", folder.path().display());
+    let output = Command::new("sh")
+        .arg(path("collect.sh"))
+        .env("PATH", search)
+        .env("KQ", env!("CARGO_BIN_EXE_kq"))
+        .output()
+        .expect("there is a shell");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert_eq!(said.lines().last(), Some("down-1: no snapshot"), "{said}");
+    let names = std::fs::read_dir(path("d")).expect("it is there").flatten();
+    let names: Vec<_> = names.map(|it| it.file_name()).collect();
+    assert_eq!(names, ["well-1.json"]);
+    let stored = path("d").join("well-1.json");
+    let asked = kq(&format!("cgroup show --snapshot {}", stored.display())).json();
+    let alone = kq(&format!("cgroup show --host-root {root}")).json();
+    assert_eq!(asked["items"], alone["items"]);
+
+    let ran = kq("fleet collect --from-ssh=ansible --dir snapshots").run();
+    assert!(
+        ran.stdout.contains("dest: \"snapshots/{{ inventory_hostname }}.json.zst\""),
+        "{}",
+        ran.text()
+    );
+    for (nodes, dir) in [("-oProxyCommand=x", "d"), ("a", "$(id)"), ("a;id", "d")] {
+        let ran = kq("fleet collect --from-ssh --dir").arg(dir).arg("--").arg(nodes).run();
+        assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{}", ran.text());
+    }
 }
 
 #[test]

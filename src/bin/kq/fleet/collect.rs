@@ -1,8 +1,10 @@
 //! `kq fleet collect`
 
 use super::run_args::RunArgs;
+use super::ssh::Loop;
 use crate::exit::{Code, Failure, note, warn};
 use crate::progress::Progress;
+use crate::write;
 use anyhow::anyhow;
 use std::path::PathBuf;
 
@@ -12,7 +14,8 @@ use std::path::PathBuf;
 /// snapshot there as DIR/NODE.json.zst. Only the owner can read the files. An
 /// older snapshot is replaced; with --resume its node is left out. With --api-only,
 /// no pod is created, and a snapshot has only what the API server has of the node:
-/// the Node object and the pods.
+/// the Node object and the pods. Where no pod may run, --from-ssh prints the script
+/// or playbook that fills the folder over ssh; kq itself connects to no machine.
 ///
 /// Exit code 0: every node is stored. 3: one is not, or kq found no node in its
 /// pod; the reason is printed. 4: no pod was created. 5: a pod may be left behind;
@@ -23,8 +26,10 @@ use std::path::PathBuf;
 ///   kq fleet collect --image registry.example/kq:0.1 --dir snapshots/
 ///   kq fleet collect -l pool=gpu --image registry.example/kq:0.1 --dir gpu/ --yes
 ///   kq fleet collect --image registry.example/kq:0.1 --dir snapshots/ --resume
+///   kq fleet collect --from-ssh --dir snapshots/ > collect.sh
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
+#[command(mut_arg("image", |image| image.required_unless_present_any(["api_only", "from_ssh"])))]
 pub struct Args {
     #[command(flatten)]
     run: RunArgs,
@@ -36,11 +41,27 @@ pub struct Args {
     /// Leave out nodes that have a snapshot in DIR already, as after a run that was interrupted
     #[arg(long)]
     resume: bool,
+
+    /// Print what collects the snapshots over ssh, and do nothing
+    #[arg(
+        long,
+        value_name = "WITH",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "sh",
+        conflicts_with_all = ["image", "api_only", "resume", "dry_run", "selector", "sample"]
+    )]
+    from_ssh: Option<Loop>,
 }
 
 impl Args {
     /// Creates the pods and stores their snapshots.
     pub fn run(self) -> Result<Code, Failure> {
+        if let Some(with) = self.from_ssh {
+            let text = with.text(&self.run.named_nodes()?, &self.dir)?;
+            write::verbatim(text.lines().map(str::to_owned))?;
+            return Ok(Code::Answered);
+        }
         if !self.dir.is_dir() {
             let error = anyhow!("{}: the folder does not exist", self.dir.display());
             return Err(Failure::usage(error).hint("create it first"));

@@ -9,6 +9,7 @@ mod question;
 mod rbac;
 mod run;
 mod run_args;
+mod ssh;
 
 use crate::captured;
 use crate::exit::{Code, Failure};

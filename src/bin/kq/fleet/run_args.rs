@@ -140,6 +140,12 @@ impl RunArgs {
         Ok(Some((begin(plan, then)?, nodes)))
     }
 
+    /// Returns the nodes that are named.
+    /// Fails for a file of names that cannot be read.
+    pub fn named_nodes(&self) -> Result<Vec<String>, Failure> {
+        self.pods.named()
+    }
+
     /// Returns true if no pods are created.
     pub fn is_api_only(&self) -> bool {
         self.api_only
@@ -183,10 +189,13 @@ impl NodePodArgs {
         waiting("listing the nodes", || FleetPlan::prepare(options))
     }
 
+    fn named(&self) -> Result<Vec<String>, Failure> {
+        let named = self.nodes_from.as_deref().map(read_names).transpose()?;
+        Ok(self.nodes.iter().cloned().chain(named.into_iter().flatten()).collect())
+    }
+
     fn options(&self, image: Option<String>, api_only: bool) -> Result<FleetOptions, Failure> {
-        let flags = self.clone();
-        let named = flags.nodes_from.as_deref().map(read_names).transpose()?;
-        let nodes = flags.nodes.into_iter().chain(named.into_iter().flatten()).collect();
+        let (flags, nodes) = (self.clone(), self.named()?);
         Ok(FleetOptions {
             nodes,
             selector: flags.selector,
