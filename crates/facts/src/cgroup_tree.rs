@@ -8,6 +8,7 @@ use kq_answer::warning::{Warning, WarningCode};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The part of the cgroup tree that was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -15,8 +16,9 @@ use std::collections::BTreeMap;
 pub struct CgroupTree {
     /// Where the hierarchies are.
     pub layout: CgroupLayout,
-    /// The cgroups by their path below the root, which is `/`; parents before what is in them.
-    pub cgroups: BTreeMap<CgroupPath, CgroupTexts>,
+    /// The cgroups by their path below the root, which is `/`; parents before what is in them. They are most of what is
+    /// known of a node: copies of it share them.
+    pub cgroups: Arc<BTreeMap<CgroupPath, CgroupTexts>>,
     /// `oom_score_adj` of the processes in the containers, by pid.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub oom_score_adj: BTreeMap<i32, String>,
@@ -44,6 +46,9 @@ impl CgroupPath {
 
     /// Returns the path for a text; a path outside of the root is put below it.
     pub fn new(text: &str) -> Self {
+        if text.len() > 1 && text.starts_with('/') && !text.ends_with('/') && !text.contains("//") {
+            return Self(text.to_owned());
+        }
         let parts: Vec<&str> = text.split('/').filter(|part| !part.is_empty()).collect();
         Self(format!("/{}", parts.join("/")))
     }
@@ -92,16 +97,14 @@ impl CgroupPath {
 
 impl Ord for CgroupPath {
     fn cmp(&self, other: &Self) -> Ordering {
-        // Of two in the same cgroup, the names decide: they have no `/`.
-        if let (Some((parent, name)), Some((other_parent, other_name))) =
-            (self.0.rsplit_once('/'), other.0.rsplit_once('/'))
-            && parent == other_parent
-        {
-            return name.cmp(other_name);
-        }
+        // Paths of pods are long and begin alike: what is equal is skipped in blocks.
+        const BLOCK: usize = 16;
+        let (own, other) = (self.0.as_bytes(), other.0.as_bytes());
+        let blocks = own.chunks_exact(BLOCK).zip(other.chunks_exact(BLOCK));
+        let equal = BLOCK * blocks.take_while(|(own, other)| own == other).count();
         // Between two different bytes of equal parts, `/` ends a part and so comes first.
         let end_first = |byte: &u8| if *byte == b'/' { 0 } else { *byte };
-        self.0.bytes().map(|b| end_first(&b)).cmp(other.0.bytes().map(|b| end_first(&b)))
+        own.iter().skip(equal).map(end_first).cmp(other.iter().skip(equal).map(end_first))
     }
 }
 
@@ -183,13 +186,13 @@ impl CgroupTree {
         let Some(version) = self.layout.version() else { return };
         if !processes {
             self.oom_score_adj.clear();
-            self.cgroups.retain(|path, _| {
+            Arc::make_mut(&mut self.cgroups).retain(|path, _| {
                 let within = roots.iter().find(|root| path.is_within(root));
                 within.is_none_or(|root| path.depth() <= root.depth() + LEVELS)
             });
         }
         let top = CgroupPath::root();
-        for (path, texts) in &mut self.cgroups {
+        for (path, texts) in Arc::make_mut(&mut self.cgroups) {
             texts.0.retain(|name, _| {
                 match CgroupFile::known(version, name).map(|file| file.row().used_for) {
                     // Of the root it is read with the statistics alone.

@@ -24,6 +24,7 @@ use rustix::io::{Errno, read};
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString};
 use std::path::Path;
+use std::sync::Arc;
 
 /// What to read of the tree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -68,7 +69,7 @@ pub fn read_tree(host_root: &Path, layout: &CgroupLayout, needs: &TreeNeeds) -> 
     }
     let mut tree = CgroupTree {
         layout: layout.clone(),
-        cgroups: merged(found.cgroups),
+        cgroups: Arc::new(merged(found.cgroups)),
         problems: found.problems,
         ..CgroupTree::default()
     };

@@ -76,6 +76,7 @@ mod tests {
     use super::*;
     use kq_facts::cgroup_tree::{CgroupPath, CgroupTexts};
     use std::fs;
+    use std::sync::Arc;
 
     #[test]
     fn drop_ins_of_units_of_pods_are_read() {
@@ -95,7 +96,7 @@ mod tests {
         write("etc/systemd/system/system.slice.d/x.conf", "[Slice]\nTasksMax=9\n");
         write(&format!("etc/systemd/system.control/{unit}.d/big.conf"), &"#".repeat(20 << 10));
         let tree = |path: &str| CgroupTree {
-            cgroups: [(CgroupPath::new(path), CgroupTexts::default())].into(),
+            cgroups: Arc::new([(CgroupPath::new(path), CgroupTexts::default())].into()),
             ..CgroupTree::default()
         };
         let read = read_drop_ins(root.path(), &tree(&format!("/kubepods.slice/{unit}")));

@@ -229,7 +229,7 @@ fn only_plain_files_and_folders_are_read() {
     ];
     assert_eq!(found, expected);
     // All else is as it was.
-    for (path, texts) in &sound.cgroups {
+    for (path, texts) in sound.cgroups.iter() {
         if path.as_str() != container {
             assert_eq!(tree.get(path), Some(texts), "{path:?}");
         }

@@ -24,6 +24,7 @@ use kq_k8s::manifest::load;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 /// The mounts of a machine with cgroup v1 whose distribution mounts each controller, `cpu` with
 /// `cpuacct`; the recorded kernel kept `hugetlb` for the unified hierarchy.
@@ -299,7 +300,7 @@ fn cgroups(tree: &Value) -> CgroupTree {
     assert_eq!(layout.version(), Some(CgroupVersion::V1));
     let mut kernel = CgroupTree { layout, ..CgroupTree::default() };
     let root = texts(tree["root"].as_object().expect("the root has values"));
-    kernel.cgroups.insert(CgroupPath::root(), root);
+    Arc::make_mut(&mut kernel.cgroups).insert(CgroupPath::root(), root);
     let mut next = FIRST_PID;
     for (path, cgroup) in tree["cgroups"].as_object().expect("the tree has cgroups") {
         let mut files = texts(cgroup["values"].as_object().expect("a cgroup has values"));
@@ -310,7 +311,7 @@ fn cgroups(tree: &Value) -> CgroupTree {
             next += 1;
         }
         files.0.insert(CgroupFile::CgroupProcs.name(CgroupVersion::V1).to_owned(), pids);
-        kernel.cgroups.insert(CgroupPath::new(path), files);
+        Arc::make_mut(&mut kernel.cgroups).insert(CgroupPath::new(path), files);
     }
     kernel
 }

@@ -9,6 +9,7 @@ use kq_cgroup::live::difference::{Difference, Verdict};
 use kq_cgroup::live::repair::{Ground, repair};
 use kq_facts::cgroup_tree::{CgroupPath, CgroupTexts, CgroupTree};
 use kq_facts::node_config::Kernel;
+use std::sync::Arc;
 
 const QUOTA: &str = "cpu.cfs_quota_us";
 const PERIOD: &str = "cpu.cfs_period_us";
@@ -62,7 +63,7 @@ impl Cgroups<'_> {
             let (quota, period) = self.get(name);
             let texts = [(QUOTA.to_owned(), quota), (PERIOD.to_owned(), period)];
             let texts = CgroupTexts(texts.into_iter().collect());
-            tree.cgroups.insert(CgroupPath::new(&self.path(name)), texts);
+            Arc::make_mut(&mut tree.cgroups).insert(CgroupPath::new(&self.path(name)), texts);
         }
         tree
     }

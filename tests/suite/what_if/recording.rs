@@ -17,6 +17,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// A recorded scenario.
 pub struct Recording {
@@ -147,7 +148,7 @@ impl Recording {
         let lines = self.lines("before-cgroups.jsonl");
         let paths = lines.iter().filter_map(|line| line["cgroup"].as_str()).map(CgroupPath::new);
         let all = paths.chain([CgroupPath::root()]).map(|path| (path, CgroupTexts::default()));
-        CgroupTree { cgroups: all.collect(), ..CgroupTree::default() }
+        CgroupTree { cgroups: Arc::new(all.collect()), ..CgroupTree::default() }
     }
 
     fn runtime(&self) -> RuntimeFacts {

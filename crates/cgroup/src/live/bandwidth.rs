@@ -159,6 +159,7 @@ impl<'s> Bandwidth<'s> {
 mod tests {
     use super::*;
     use kq_facts::cgroup_tree::CgroupTexts;
+    use std::sync::Arc;
 
     const QUOTA: &str = CgroupFile::CpuCfsQuota.name(CgroupVersion::V1);
     const PERIOD: &str = CgroupFile::CpuCfsPeriod.name(CgroupVersion::V1);
@@ -182,7 +183,7 @@ mod tests {
             let texts = [(QUOTA, quota), (PERIOD, period)];
             let texts = texts.map(|(file, text)| (file.to_owned(), text.to_owned()));
             let texts = CgroupTexts(texts.into_iter().collect());
-            tree.cgroups.insert(CgroupPath::new("/k/p/c"), texts);
+            Arc::make_mut(&mut tree.cgroups).insert(CgroupPath::new("/k/p/c"), texts);
         }
         tree
     }

@@ -262,6 +262,7 @@ mod tests {
     use kq_facts::cgroup_name::kubelet_roots;
     use kq_facts::lookup::Lookup;
     use kq_facts::runtime::{Container, RuntimeFacts, Sandbox};
+    use std::sync::Arc;
 
     fn runtime() -> RuntimeFacts {
         let sandbox = Sandbox {
@@ -288,7 +289,7 @@ mod tests {
 
     fn labels(driver: CgroupDriver, root: &str, paths: &[&str]) -> Vec<String> {
         let cgroups = paths.iter().map(|path| (CgroupPath::new(path), CgroupTexts::default()));
-        let tree = CgroupTree { cgroups: cgroups.collect(), ..CgroupTree::default() };
+        let tree = CgroupTree { cgroups: Arc::new(cgroups.collect()), ..CgroupTree::default() };
         let workloads = Workloads::of([], Some(&runtime()));
         let root = CgroupPath::new(root);
         let found = live_cgroups(&tree, &root, driver, &workloads);

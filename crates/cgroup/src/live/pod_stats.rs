@@ -70,6 +70,7 @@ fn add_processes(pod: &mut PodStats, texts: &CgroupTexts) {
 mod tests {
     use super::*;
     use kq_k8s::pod::Pod;
+    use std::sync::Arc;
 
     /// A tree of either version: the files of the pod's cgroup and of those in it.
     fn stats(pod: &[(&str, &str)]) -> PodStats {
@@ -86,7 +87,10 @@ mod tests {
             ("/kubepods/podu1/sandbox", texts(&[("cgroup.procs", "6\n")])),
         ];
         let cgroups = cgroups.map(|(path, texts)| (CgroupPath::new(path), texts));
-        let tree = CgroupTree { cgroups: cgroups.into_iter().collect(), ..CgroupTree::default() };
+        let tree = CgroupTree {
+            cgroups: Arc::new(cgroups.into_iter().collect()),
+            ..CgroupTree::default()
+        };
         let known: Pod = serde_json::from_str(
             r#"{"metadata":{"name":"web","namespace":"shop","uid":"u1"},"status":{
                 "containerStatuses":[{"name":"app","containerID":"containerd://app1"},

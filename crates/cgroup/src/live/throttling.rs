@@ -179,6 +179,7 @@ fn container<'i>(item: &'i Throttled<'_>) -> Option<&'i str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Arc;
 
     fn ranked(containers: &[(&str, &str)]) -> Vec<(String, Option<u128>)> {
         let text = |stat: &str| [("cpu.stat".to_owned(), stat.to_owned())].into();
@@ -190,7 +191,7 @@ mod tests {
             let texts = if stat.is_empty() { Default::default() } else { text(stat) };
             (CgroupPath::new(path), CgroupTexts(texts))
         });
-        let tree = CgroupTree { cgroups: cgroups.collect(), ..CgroupTree::default() };
+        let tree = CgroupTree { cgroups: Arc::new(cgroups.collect()), ..CgroupTree::default() };
         let roots = [(CgroupDriver::Cgroupfs, CgroupPath::new("/kubepods"))];
         let workloads = Workloads::default();
         let all = throttling(&tree, &roots, &workloads, &Selection::default(), Vec::new());

@@ -135,7 +135,8 @@ mod tests {
             ("memory.stat", "inactive_file 1024\n"),
         ];
         let cgroups = [("/", texts(root)), ("/kubepods", texts(&pods))];
-        let cgroups = cgroups.map(|(path, texts)| (CgroupPath::new(path), texts)).into();
+        let cgroups = cgroups.map(|(path, texts)| (CgroupPath::new(path), texts));
+        let cgroups = std::sync::Arc::new(cgroups.into());
         let tree = CgroupTree { layout, cgroups, ..CgroupTree::default() };
         let mut snapshot =
             Snapshot { cgroups: Lookup::found("/sys/fs/cgroup", tree), ..Snapshot::default() };

@@ -28,6 +28,7 @@ use kq_k8s::manifest::load;
 use kq_k8s::pod::Pod;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 const UID: &str = "0f4b6c8e-0001-4a4a-9b9b-000000000001";
 const STRANGER: &str = "0f4b6c8e-0002-4a4a-9b9b-000000000002";
@@ -237,12 +238,13 @@ impl Given {
 
     fn cgroup(&mut self, path: &str, files: &[(&str, &str)]) {
         let texts = files.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
-        self.tree().cgroups.insert(CgroupPath::new(path), CgroupTexts(texts.collect()));
+        Arc::make_mut(&mut self.tree().cgroups)
+            .insert(CgroupPath::new(path), CgroupTexts(texts.collect()));
     }
 
     fn remove(&mut self, path: &str) {
         let root = CgroupPath::new(path);
-        self.tree().cgroups.retain(|path, _| !path.is_within(&root));
+        Arc::make_mut(&mut self.tree().cgroups).retain(|path, _| !path.is_within(&root));
     }
 
     fn no_tree(&mut self) {

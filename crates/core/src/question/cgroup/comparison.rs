@@ -72,11 +72,20 @@ fn earlier(live: &Node, notes: &mut Vec<Warning>) -> Vec<(&'static str, Vec<Load
         actuated: read("actuated_pods_state"),
     };
     let rules = &live.kubelet.rules;
+    let places = live.loaded_pods().iter().enumerate();
+    let resizing = places.filter(|(_, loaded)| recorded.is_resizing(&loaded.pod, rules));
+    let resizing: Vec<usize> = resizing.map(|(at, _)| at).collect();
     let mut earlier = Vec::new();
     let mut add = |name, put: &dyn Fn(&mut Pod) -> bool| {
+        if resizing.is_empty() {
+            return;
+        }
         let mut pods = live.loaded_pods().to_vec();
-        let resizing = pods.iter_mut().filter(|it| recorded.is_resizing(&it.pod, rules));
-        if resizing.map(|loaded| put(&mut loaded.pod)).filter(|changed| *changed).count() > 0 {
+        let mut changed = 0;
+        for at in &resizing {
+            changed += pods.get_mut(*at).map_or(0, |loaded| usize::from(put(&mut loaded.pod)));
+        }
+        if changed > 0 {
             earlier.push((name, pods));
         }
     };
