@@ -1,6 +1,7 @@
 //! Why a check passes or fails, and how requests add up: facts, and the sentences made of them.
 
 use super::derivation::shown;
+use kq_answer::reason::Reason;
 use kq_k8s::pod::{OS_LABEL, ResourceName};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -283,12 +284,13 @@ pub enum AmountReason {
 }
 
 /// Why a request does not count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-#[serde(tag = "code", rename_all = "camelCase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Reason)]
 pub enum RemovedReason {
     /// A resource claim provides it.
+    #[text("a claim provides it")]
     ResourceClaim,
     /// The node does not have the resource.
+    #[text("the node does not have it, so the kubelet ignores it")]
     NotOnNode,
 }
 
@@ -494,14 +496,5 @@ impl fmt::Display for AmountReason {
             }
         }
         Ok(())
-    }
-}
-
-impl fmt::Display for RemovedReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::ResourceClaim => "a claim provides it",
-            Self::NotOnNode => "the node does not have it, so the kubelet ignores it",
-        })
     }
 }

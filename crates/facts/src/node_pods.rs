@@ -11,9 +11,7 @@ use crate::snapshot::{PodSource, RecordedPods, Snapshot};
 use crate::workloads::effective_uid;
 use kq_answer::reason::Reason;
 use kq_k8s::pod::Pod;
-use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
 /// Whether a pod is active, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,66 +26,83 @@ pub enum Standing {
 }
 
 /// Why a pod is active or not, and why its requests count or not.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-#[serde(tag = "code", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Eq, Reason)]
 pub enum StandingReason {
     /// It has no phase yet.
+    #[text("it is on the node")]
     OnNode,
     /// By its phase.
+    #[text("its phase is {phase}")]
     Phase { phase: String },
     /// The phase is final, and a container still runs.
+    #[text("its phase is {phase}, and the runtime still stops it")]
     Stopping { phase: String },
     /// It was deleted, and no container runs.
+    #[text("it was deleted, and none of its containers runs")]
     Deleted,
     /// The kubelet lists it.
+    #[text("the kubelet lists it")]
     Listed,
     /// The kubelet lists a pod with the same devices.
+    #[text("the kubelet lists a pod with just these devices")]
     SameDevicesListed,
     /// Only the kubelet's list has it, and the list has no UIDs.
+    #[text("the pod is known only from the kubelet's list, which has no UIDs")]
     UidUnknown,
     /// Some pods of the source could not be read.
+    #[text("{pods} pods of {source} could not be read")]
     Unreadable {
         /// How many.
         pods: usize,
         source: String,
     },
     /// The source does not list it.
+    #[text("{said}", said = not_listed(source, *runs))]
     NotListed {
         source: String,
         /// The runtime still runs it.
         runs: bool,
     },
     /// The runtime was not reached.
+    #[text("{pods}, and the runtime did not answer")]
     RuntimeUnknown {
         /// Why the lists of pods do not show it.
         pods: PodsUnknown,
     },
     /// The runtime has no sandbox of it.
+    #[text("the runtime has nothing of it ({pods})")]
     NoSandbox {
         /// Why the lists of pods do not show it.
         pods: PodsUnknown,
     },
+    #[text("its sandbox runs ({pods})")]
     SandboxRuns {
         /// Why the lists of pods do not show it.
         pods: PodsUnknown,
     },
     /// Its sandbox does not run.
+    #[text("its sandbox does not run, and {pods}")]
     SandboxStopped {
         /// Why the lists of pods do not show it.
         pods: PodsUnknown,
     },
     /// It is the pod in question.
+    #[text("it is the pod in question")]
     InQuestion,
     /// `--without` takes it away.
+    #[text("taken away (--without)")]
     Without,
     /// It is bound to another node.
+    #[text("it is on node {node}")]
     OtherNode {
         /// Which.
         node: String,
     },
     /// It is bound to no node.
+    #[text("it is on no node yet")]
     NotBound,
     /// It has no status.
+    #[text("it has no status")]
     NoStatus,
 }
 
@@ -277,45 +292,6 @@ fn of_runtime(running: Option<Option<&Running<'_>>>, pods: PodsUnknown) -> Stand
     }
 }
 
-impl fmt::Display for StandingReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::OnNode => f.write_str("it is on the node"),
-            Self::Phase { phase } => write!(f, "its phase is {phase}"),
-            Self::Stopping { phase } => {
-                write!(f, "its phase is {phase}, and the runtime still stops it")
-            }
-            Self::Deleted => f.write_str("it was deleted, and none of its containers runs"),
-            Self::Listed => f.write_str("the kubelet lists it"),
-            Self::SameDevicesListed => {
-                f.write_str("the kubelet lists a pod with just these devices")
-            }
-            Self::UidUnknown => {
-                f.write_str("the pod is known only from the kubelet's list, which has no UIDs")
-            }
-            Self::Unreadable { pods, source } => {
-                write!(f, "{pods} pods of {source} could not be read")
-            }
-            Self::NotListed { source, runs } => {
-                match source.contains(", ") {
-                    true => write!(f, "none of {source} lists it")?,
-                    false => write!(f, "{source} does not list it")?,
-                }
-                if *runs { f.write_str(", and the runtime still runs it") } else { Ok(()) }
-            }
-            Self::RuntimeUnknown { pods } => write!(f, "{pods}, and the runtime did not answer"),
-            Self::NoSandbox { pods } => write!(f, "the runtime has nothing of it ({pods})"),
-            Self::SandboxRuns { pods } => write!(f, "its sandbox runs ({pods})"),
-            Self::SandboxStopped { pods } => write!(f, "its sandbox does not run, and {pods}"),
-            Self::InQuestion => f.write_str("it is the pod in question"),
-            Self::Without => f.write_str("taken away (--without)"),
-            Self::OtherNode { node } => write!(f, "it is on node {node}"),
-            Self::NotBound => f.write_str("it is on no node yet"),
-            Self::NoStatus => f.write_str("it has no status"),
-        }
-    }
-}
-
 impl Running<'_> {
     fn runs(&self) -> bool {
         self.containers.values().any(|state| *state == ContainerState::Running)
@@ -340,6 +316,14 @@ fn running(runtime: &RuntimeFacts) -> Option<BTreeMap<&str, Running<'_>>> {
         }
     }
     Some(all)
+}
+
+fn not_listed(source: &str, runs: bool) -> String {
+    let said = match source.contains(", ") {
+        true => format!("none of {source} lists it"),
+        false => format!("{source} does not list it"),
+    };
+    said + if runs { ", and the runtime still runs it" } else { "" }
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Why a container, a sandbox or a log folder goes or stays, as data; the words are made last.
 
 use super::state::FailedCall;
+use kq_answer::reason::Reason;
 use kq_k8s::duration::GoDuration;
 use serde::Serialize;
 use std::fmt;
@@ -16,15 +17,17 @@ pub enum PodRemoval {
 }
 
 /// Why something goes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "camelCase", rename_all_fields = "camelCase", tag = "rule")]
+#[derive(Clone, Debug, PartialEq, Eq, Reason)]
+#[reason(tag = "rule")]
 pub enum RemovalReason {
     /// Everything of its pod goes.
+    #[text("{pod}")]
     PodRemoved {
         /// Why that is.
         pod: PodRemoval,
     },
     /// There are newer dead ones of the same container of the same pod.
+    #[text("{dead} dead ones of this container, {limit} may stay")]
     MaxPerPodContainer {
         /// How many stay.
         limit: u64,
@@ -32,6 +35,7 @@ pub enum RemovalReason {
         dead: usize,
     },
     /// There are too many on the node, and more of this container than its share.
+    #[text("{dead} dead ones of this container, its share of the {limit} on the node is {share}")]
     MaxContainersShare {
         /// How many stay on the node.
         limit: u64,
@@ -41,6 +45,7 @@ pub enum RemovalReason {
         dead: usize,
     },
     /// There are still too many on the node, and this is one of the oldest.
+    #[text("among the oldest of {dead} on the node, {limit} may stay")]
     MaxContainersOldest {
         /// How many stay on the node.
         limit: u64,
@@ -48,6 +53,7 @@ pub enum RemovalReason {
         dead: usize,
     },
     /// The pod has a newer sandbox.
+    #[text("its pod has a newer sandbox, {newest}")]
     NewerSandbox { newest: String },
 }
 
@@ -118,25 +124,6 @@ impl fmt::Display for PodRemoval {
             Self::Content => "its pod is gone or evicted",
             Self::Runtime => "its pod has ended",
         })
-    }
-}
-
-impl fmt::Display for RemovalReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::PodRemoved { pod } => pod.fmt(f),
-            Self::MaxPerPodContainer { limit, dead } => {
-                write!(f, "{dead} dead ones of this container, {limit} may stay")
-            }
-            Self::MaxContainersShare { limit, share, dead } => write!(
-                f,
-                "{dead} dead ones of this container, its share of the {limit} on the node is {share}"
-            ),
-            Self::MaxContainersOldest { limit, dead } => {
-                write!(f, "among the oldest of {dead} on the node, {limit} may stay")
-            }
-            Self::NewerSandbox { newest } => write!(f, "its pod has a newer sandbox, {newest}"),
-        }
     }
 }
 

@@ -2,29 +2,36 @@
 
 use super::restart::RestartCause;
 use crate::results::Verdict;
-use serde::Serialize;
-use std::fmt;
+use kq_answer::reason::Reason;
 
 /// What decided a step, in the order of the kubelet's checks.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case", rename_all_fields = "camelCase", tag = "code")]
+#[derive(Clone, Debug, PartialEq, Eq, Reason)]
+#[reason(case = "kebab-case")]
 pub enum StepReason {
     /// The kubelet has no worker for the probe.
+    #[text("the kubelet has no worker for it")]
     NoWorker,
     /// The kubelet has no status of the pod.
+    #[text("the kubelet has no status of the pod yet")]
     NoPodStatus,
     /// The pod has ended.
+    #[text("the pod has ended: {phase}")]
     PodEnded {
         /// `Failed` or `Succeeded`.
         phase: String,
     },
     /// There is no container of that name, or it has no id.
+    #[text("the container is not created yet")]
     NoContainer,
     /// The threshold was reached for this container before.
+    #[text("on hold until the container id changes")]
     OnHold,
     /// The container does not run yet, or not again.
+    #[text("the container is waiting: failure")]
     Waiting,
     /// The container ended.
+    #[text("the container ended with exit code {exit_code} and {again}: {cause}",
+        again = if *restarts { "starts again" } else { "does not start again" })]
     Exited {
         /// How.
         exit_code: i32,
@@ -34,10 +41,13 @@ pub enum StepReason {
         cause: RestartCause,
     },
     /// The pod is being deleted.
+    #[text("the pod is being deleted: success, and no more probes")]
     PodDeleted,
     /// The container runs, but its status does not say since when: it is never probed.
+    #[text("the status does not say when the container started")]
     NoStart,
     /// Too early after the start.
+    #[text("initial delay: {elapsed_seconds} s of {of_seconds} s")]
     InitialDelay {
         /// How long it runs.
         elapsed_seconds: i32,
@@ -45,17 +55,22 @@ pub enum StepReason {
         of_seconds: i32,
     },
     /// The container has started: the startup probe has ended.
+    #[text("the container has started")]
     AlreadyStarted,
     /// It has not started yet: the startup probe comes first.
+    #[text("the container has not started: the startup probe first")]
     NotStarted,
     /// A probe was due, and its result is unknown.
+    #[text("it would be probed, with an unknown result")]
     NoResult,
     /// The prober failed: the result is ignored.
+    #[text("thrown away: {what}", what = if error.is_empty() { "the prober failed" } else { error })]
     Error {
         /// What it said, in the end.
         error: String,
     },
     /// Not often enough in a row.
+    #[text("{result} {run} of {threshold}")]
     BelowThreshold {
         /// What.
         result: Verdict,
@@ -65,6 +80,11 @@ pub enum StepReason {
         threshold: i32,
     },
     /// Often enough: it counts.
+    #[text("{result} {run} {of}",
+        of = match u64::try_from(*threshold).is_ok_and(|threshold| *run > threshold) {
+            true => "times in a row".to_owned(),
+            false => format!("of {threshold}: threshold reached"),
+        })]
     ThresholdReached {
         /// What.
         result: Verdict,
@@ -73,48 +93,4 @@ pub enum StepReason {
         /// How often it has to be.
         threshold: i32,
     },
-}
-
-impl fmt::Display for StepReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoWorker => f.write_str("the kubelet has no worker for it"),
-            Self::NoPodStatus => f.write_str("the kubelet has no status of the pod yet"),
-            Self::PodEnded { phase } => write!(f, "the pod has ended: {phase}"),
-            Self::NoContainer => f.write_str("the container is not created yet"),
-            Self::OnHold => f.write_str("on hold until the container id changes"),
-            Self::Waiting => f.write_str("the container is waiting: failure"),
-            Self::Exited { exit_code, restarts, cause } => {
-                let again = if *restarts { "starts again" } else { "does not start again" };
-                write!(f, "the container ended with exit code {exit_code} and {again}: {cause}")
-            }
-            Self::PodDeleted => {
-                f.write_str("the pod is being deleted: success, and no more probes")
-            }
-            Self::NoStart => f.write_str("the status does not say when the container started"),
-            Self::InitialDelay { elapsed_seconds, of_seconds } => {
-                write!(f, "initial delay: {elapsed_seconds} s of {of_seconds} s")
-            }
-            Self::AlreadyStarted => f.write_str("the container has started"),
-            Self::NotStarted => {
-                f.write_str("the container has not started: the startup probe first")
-            }
-            Self::NoResult => f.write_str("it would be probed, with an unknown result"),
-            Self::Error { error } if error.is_empty() => {
-                f.write_str("thrown away: the prober failed")
-            }
-            Self::Error { error } => write!(f, "thrown away: {error}"),
-            Self::BelowThreshold { result, run, threshold } => {
-                write!(f, "{result} {run} of {threshold}")
-            }
-            Self::ThresholdReached { result, run, threshold }
-                if u64::try_from(*threshold).is_ok_and(|threshold| *run > threshold) =>
-            {
-                write!(f, "{result} {run} times in a row")
-            }
-            Self::ThresholdReached { result, run, threshold } => {
-                write!(f, "{result} {run} of {threshold}: threshold reached")
-            }
-        }
-    }
 }
