@@ -11,11 +11,11 @@ fn config(value: &Value) -> KubeletConfiguration {
     read(value, Source::Configz, ASSUMED).expect("a readable configuration").config
 }
 
-/// Returns the error with which a kubelet 1.36 refuses a configuration before it sees the machine.
-fn startup_error(value: &Value, cgroups: CgroupMode) -> Option<String> {
-    let config = config(value);
-    let effective = effective(&config, ASSUMED);
-    let gates = match FeatureGates::for_version(ASSUMED).with_overrides(&effective.feature_gates) {
+/// Returns the error with which a kubelet refuses a configuration before it sees the machine.
+fn startup_error(value: &Value, version: KubeletVersion, cgroups: CgroupMode) -> Option<String> {
+    let config = read(value, Source::Configz, version).expect("a readable configuration").config;
+    let effective = effective(&config, version);
+    let gates = match FeatureGates::for_version(version).with_overrides(&effective.feature_gates) {
         Ok(gates) => gates,
         Err(error) => {
             return Some(format!(
@@ -60,7 +60,9 @@ fn recorded_configuration_errors_are_reproduced() {
         if expected.is_some_and(|text| text.contains("failed to parse quantity")) {
             continue;
         }
-        let got = startup_error(&input["kubelet_configuration"], cgroups);
+        let version = case["kubernetes"].as_str();
+        let version = version.map_or(ASSUMED, |text| text.parse().expect("a version"));
+        let got = startup_error(&input["kubelet_configuration"], version, cgroups);
         assert_eq!(got.as_deref(), expected, "{id}");
         refused += usize::from(expected.is_some());
         accepted += usize::from(expected.is_none());
@@ -72,7 +74,7 @@ fn recorded_configuration_errors_are_reproduced() {
 fn several_errors_are_listed_in_the_kubelets_order() {
     let value = json!({"maxPods": -1, "podsPerCore": -1, "memoryThrottlingFactor": 2});
     assert_eq!(
-        startup_error(&value, CgroupMode::V2).as_deref(),
+        startup_error(&value, ASSUMED, CgroupMode::V2).as_deref(),
         Some(
             "[invalid configuration: maxPods (--max-pods) -1 must not be a negative number, \
              invalid configuration: podsPerCore (--pods-per-core) -1 must not be a negative \
