@@ -423,9 +423,10 @@ impl KubeletVersion {
         self.at_least(33)
     }
 
-    /// Returns true if a resize of memory is infeasible for a container that may swap (since 1.34).
+    /// Returns true if a resize of memory is infeasible for a container that may swap (since 1.33:
+    /// `disallowResizeForSwappableContainers` in `pkg/kubelet/kubelet.go`).
     pub fn refuses_resizes_with_swap(self) -> bool {
-        self.at_least(34)
+        self.at_least(33)
     }
 
     /// Returns true if sidecars can be resized (since 1.33).
@@ -445,7 +446,8 @@ impl KubeletVersion {
         self.at_least(34)
     }
 
-    /// Returns true if an API server of this version forbids to lower a memory limit without a restart (1.33).
+    /// Returns true if an API server of this version forbids to lower or to add a memory limit without a restart (1.33:
+    /// `validateContainerResize` in `pkg/apis/core/validation/validation.go`).
     pub fn forbids_lower_memory_limits(self) -> bool {
         self.at_least(33) && !self.at_least(34)
     }

@@ -207,7 +207,7 @@ pub enum PendingReason {
 }
 
 /// Why there is no resize: the message of the API server (`ValidatePodResize`,
-/// `pkg/apis/core/validation/validation.go`, read in 1.36.2 and 1.32.10).
+/// `pkg/apis/core/validation/validation.go`, read in 1.36.2, 1.33.5 and 1.32.10).
 #[derive(Clone, Debug, PartialEq, Eq, Reason)]
 #[reason(tag = "refusal", case = "camelCase")]
 pub enum ResizeRefusal {
@@ -243,11 +243,16 @@ pub enum ResizeRefusal {
         "spec.containers[{at}].resizePolicy: Invalid value: \"RestartContainer\": must be 'NotRequired' when pod `restartPolicy` is 'Never'"
     )]
     PolicyOfNever { at: usize },
-    /// A lower memory limit without a restart, in 1.33.
+    /// A lower memory limit without a restart, in 1.33. `list`: `containers`, or `initContainers` for a sidecar.
     #[text(
-        "spec.containers[{at}].resources.limits[memory]: Forbidden: memory limits cannot be decreased unless resizePolicy is RestartContainer"
+        "spec.{list}[{at}].resources.limits[memory]: Forbidden: memory limits cannot be decreased unless resizePolicy is RestartContainer"
     )]
-    LowerMemoryLimit { at: usize },
+    LowerMemoryLimit { list: &'static str, at: usize },
+    /// A memory limit where there was none, without a restart, in 1.33.
+    #[text(
+        "spec.{list}[{at}].resources.limits[memory]: Forbidden: memory limits cannot be added unless resizePolicy is RestartContainer"
+    )]
+    AddedMemoryLimit { list: &'static str, at: usize },
 }
 
 /// Why the outcome of a pod is open.

@@ -7,7 +7,7 @@ use crate::what_if::{PendingReason, ResizeRefusal};
 use kq_admission::qualified;
 use kq_answer::Failure;
 use kq_k8s::feature_gates::Gate;
-use kq_k8s::pod::{Container, ContainerResizePolicy, Pod, ResourceList, ResourceName};
+use kq_k8s::pod::{Container, ContainerResizePolicy, Pod, ResourceName};
 use kq_k8s::priority::is_static_pod;
 use kq_k8s::qos::{QosClass, effective_qos_class};
 use kq_k8s::quantity::Quantity;
@@ -88,14 +88,37 @@ fn refusal(about: &AdmissionNode, was: &Pod, pod: &Pod) -> Option<ResizeRefusal>
         if pod.spec.restart_policy == "Never" && it.resize_policy.iter().any(is_restart) {
             return Some(ResizeRefusal::PolicyOfNever { at });
         }
-        if version.forbids_lower_memory_limits()
-            && !restarts_for(it, &ResourceName::Memory)
-            && old(&it.name).is_some_and(|old| is_lower(old, it))
-        {
-            return Some(ResizeRefusal::LowerMemoryLimit { at });
-        }
     }
-    None
+    if !version.forbids_lower_memory_limits() {
+        return None;
+    }
+    let init_containers = pod.spec.init_containers.iter().enumerate();
+    let sidecars = init_containers.filter(|(_, it)| it.restarts_always());
+    let sidecars = sidecars.map(|(at, it)| ("initContainers", at, it));
+    let containers = pod.spec.containers.iter().enumerate();
+    let mut all = sidecars.chain(containers.map(|(at, it)| ("containers", at, it)));
+    all.find_map(|(list, at, it)| limit_refusal(old(&it.name)?, it, list, at))
+}
+
+/// Returns why the API server of 1.33 refuses a memory limit (`validateContainerResize`). A limit where there was none is
+/// a lower one to it.
+fn limit_refusal(
+    old: &Container,
+    new: &Container,
+    list: &'static str,
+    at: usize,
+) -> Option<ResizeRefusal> {
+    if restarts_for(new, &ResourceName::Memory) {
+        return None;
+    }
+    let limit = new.resources.limits.get(&ResourceName::Memory)?;
+    match old.resources.limits.get(&ResourceName::Memory) {
+        None => Some(ResizeRefusal::AddedMemoryLimit { list, at }),
+        Some(old) if limit.compare(old).is_lt() => {
+            Some(ResizeRefusal::LowerMemoryLimit { list, at })
+        }
+        Some(_) => None,
+    }
 }
 
 fn is_restart(policy: &ContainerResizePolicy) -> bool {
@@ -108,12 +131,6 @@ pub(super) fn restarts_for(container: &Container, resource: &ResourceName) -> bo
     policies
         .find(|it| ResourceName::from(it.resource_name.as_str()) == *resource)
         .is_some_and(is_restart)
-}
-
-fn is_lower(old: &Container, new: &Container) -> bool {
-    let limit = |it: &ResourceList| it.get(&ResourceName::Memory).cloned();
-    let limits = limit(&old.resources.limits).zip(limit(&new.resources.limits));
-    limits.is_some_and(|(old, new)| new.compare(&old).is_lt())
 }
 
 /// Returns why the kubelet never allocates a resize, while the node is as it is (`podResizesAdmitHandler`,
