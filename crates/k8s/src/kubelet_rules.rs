@@ -506,9 +506,10 @@ impl KubeletVersion {
         self.at_least(34)
     }
 
-    /// Returns true if more than 31 pulls at a time panic with the verification of credentials (1.35 and 1.36).
+    /// Returns true if more than 31 pulls at a time panic with the verification of credentials (1.33 to 1.36, whose
+    /// `NewStripedLockSet` in `pkg/kubelet/images/pullmanager/locks.go` counts locks that it does not have).
     pub fn panics_on_parallel_pulls(self) -> bool {
-        self.at_least(35) && !self.at_least(37)
+        self.at_least(33) && !self.at_least(37)
     }
 
     /// Returns true if the lines of the kubelet's source are known, which some of its errors name (1.36).

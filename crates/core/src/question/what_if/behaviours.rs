@@ -427,10 +427,10 @@ fn with_dropped_probes(node: &Node) -> Concern {
 const STATES: [Behaviour; 2] = [
     Behaviour {
         id: "parallel-pulls-panic",
-        since: 35,
+        since: 33,
         is_danger: true,
         what: "the kubelet can panic while it pulls images, with maxParallelImagePulls above 31",
-        about: "index out of range, where the credentials of images are verified; 1.37 has it fixed",
+        about: "index out of range, where the credentials of images are verified (by default since 1.35); 1.37 has it fixed",
         advice: Some("set maxParallelImagePulls to 31 or less"),
         certainty: Some("the text of a pull request alone"),
         concerns: |sides| when(can_panic(sides.after) && !can_panic(sides.before)),
