@@ -512,9 +512,10 @@ impl KubeletVersion {
         self.at_least(33) && !self.at_least(37)
     }
 
-    /// Returns true if the lines of the kubelet's source are known, which some of its errors name (1.36).
+    /// Returns true if the line of the kubelet's source is known that errors about another kind name (1.32 to 1.36: 33 of
+    /// `pkg/kubelet/apis/config/scheme/scheme.go`).
     pub fn has_known_lines(self) -> bool {
-        self.at_least(36) && !self.at_least(37)
+        self.at_least(32) && !self.at_least(37)
     }
 
     /// Returns true if the CPU and memory managers write a layout of their files whose checksums were not read

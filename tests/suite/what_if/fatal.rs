@@ -357,3 +357,21 @@ fn the_files_that_the_next_start_reads_are_refused_with_its_words() {
     let answer: Value = serde_json::from_str(&ran.stdout).expect("JSON");
     assert_eq!(answer["kubeletStarts"], true, "{}", ran.text());
 }
+
+#[test]
+fn the_line_of_the_scheme_is_known_where_it_was_read() {
+    let other = json!({"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "Other"});
+    let node = with_files(&json!({"document": {"value": other}}), &json!([]));
+    let folder = folder_with(&[("node.json", node)]);
+    let words = "no kind \"Other\" is registered for version \"kubelet.config.k8s.io/v1beta1\" in scheme \
+                 \"k8s.io/kubernetes/pkg/kubelet/apis/config/scheme/scheme.go:33\"";
+    // `NewScheme` is called in line 33 of 1.32.5, 1.33.5, 1.34.2, 1.35.3 and 1.36.2.
+    for (version, starts) in [("1.32", Some(false)), ("1.36", Some(false)), ("1.37", None)] {
+        let line = "what-if kubelet-restart --snapshot node.json -o json --kubelet-version";
+        let ran = kq(&format!("{line} {version}")).within(folder.path()).run();
+        let answer: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+        let text = answer["items"][0]["facts"]["text"].as_str().unwrap_or_default();
+        assert!(text.contains(words), "{version}: {text}");
+        assert_eq!(answer["kubeletStarts"].as_bool(), starts, "{version}");
+    }
+}
