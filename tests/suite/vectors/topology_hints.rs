@@ -8,10 +8,10 @@ use kq_managers::manager::hints::{Hint, HintError, HintNodes, Hints, Machine};
 use serde_json::{Map, Value, json};
 
 pub fn answer(case: &Value) -> Value {
+    let mut out = hints(case, HintNodes::of(&input::rules(case)));
     if case["kubernetes"].is_string() {
-        return hints(case, HintNodes::of(&input::rules(case)));
+        return out;
     }
-    let mut out = hints(case, HintNodes::OfDevices);
     let before = hints(case, HintNodes::OfMachineAndUnlisted);
     if before != out {
         out["version_1_32"] = before;
