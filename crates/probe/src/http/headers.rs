@@ -213,4 +213,13 @@ mod tests {
         let agent = grpc_user_agent("kube-probe/1.36", version);
         assert_eq!(agent, "kube-probe/1.36 grpc-go/1.79.3");
     }
+
+    #[test]
+    fn grpc_go_is_that_of_go_mod() {
+        // `go.mod` of 1.32.5, 1.33.5, 1.34.2, 1.35.3 and 1.36.2.
+        for (minor, expected) in (32..).zip(["1.65.0", "1.68.1", "1.72.1", "1.72.2", "1.79.3"]) {
+            let agent = grpc_user_agent("kube-probe", KubeletVersion::new(1, minor));
+            assert_eq!(agent, format!("kube-probe grpc-go/{expected}"), "1.{minor}");
+        }
+    }
 }
