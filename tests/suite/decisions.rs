@@ -31,6 +31,7 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
     ("crates/core/src/kubelet_start/machine.rs", ".pointer(\"/authorization/mode\")", FOREIGN),
     ("crates/core/src/kubelet_start/serving.rs", "config.pointer(path)", FOREIGN),
     ("crates/admission/src/preemption/why/evidence.rs", "TaintManagerEviction", FOREIGN),
+    ("crates/core/src/question/doctor/ended.rs", "event.reason != \"Killing\"", FOREIGN),
     ("crates/admission/src/preemption/why/evidence.rs", "Cancelling deletion", FOREIGN),
     ("crates/admission/src/preemption/why/preemptor.rs", r#"event.reason == "Preempted""#, FOREIGN),
     ("crates/admission/src/preemption/why/termination.rs", "end.reason == ", FOREIGN),
