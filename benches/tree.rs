@@ -49,7 +49,7 @@ type Files = BTreeMap<PathBuf, Vec<String>>;
 fn files_of(host_root: &Path, tree: &CgroupTree) -> Files {
     let version = tree.layout.version().expect("a version");
     let mut files = Files::new();
-    for (path, texts) in &tree.cgroups {
+    for (path, texts) in tree.cgroups.iter() {
         for name in texts.0.keys() {
             let mount = match version {
                 CgroupVersion::V2 => tree.layout.unified.as_ref(),
