@@ -30,8 +30,7 @@ pub enum StepReason {
     #[text("the container is waiting: failure")]
     Waiting,
     /// The container ended.
-    #[text("the container ended with exit code {exit_code} and {again}: {cause}",
-        again = if *restarts { "starts again" } else { "does not start again" })]
+    #[text("the container ended with exit code {exit_code} and {again}: {cause}", again = again(*restarts))]
     Exited {
         /// How.
         exit_code: i32,
@@ -64,7 +63,7 @@ pub enum StepReason {
     #[text("it would be probed, with an unknown result")]
     NoResult,
     /// The prober failed: the result is ignored.
-    #[text("thrown away: {what}", what = if error.is_empty() { "the prober failed" } else { error })]
+    #[text("thrown away: {what}", what = what(error))]
     Error {
         /// What it said, in the end.
         error: String,
@@ -80,11 +79,7 @@ pub enum StepReason {
         threshold: i32,
     },
     /// Often enough: it counts.
-    #[text("{result} {run} {of}",
-        of = match u64::try_from(*threshold).is_ok_and(|threshold| *run > threshold) {
-            true => "times in a row".to_owned(),
-            false => format!("of {threshold}: threshold reached"),
-        })]
+    #[text("{result} {run} {of}", of = reached(*run, *threshold))]
     ThresholdReached {
         /// What.
         result: Verdict,
@@ -93,4 +88,19 @@ pub enum StepReason {
         /// How often it has to be.
         threshold: i32,
     },
+}
+
+fn again(restarts: bool) -> &'static str {
+    if restarts { "starts again" } else { "does not start again" }
+}
+
+fn what(error: &str) -> &str {
+    if error.is_empty() { "the prober failed" } else { error }
+}
+
+fn reached(run: u64, threshold: i32) -> String {
+    match u64::try_from(threshold).is_ok_and(|threshold| run > threshold) {
+        true => "times in a row".to_owned(),
+        false => format!("of {threshold}: threshold reached"),
+    }
 }
