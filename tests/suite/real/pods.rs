@@ -404,11 +404,14 @@ impl<'n> Running<'n> {
         self.pods = pods_of(&self.objects, self.node);
     }
 
-    /// Removes every sandbox, also when one cannot be removed: the next test has the same node.
     fn end(&mut self) -> Result<(), String> {
-        let sandboxes = std::mem::take(&mut self.sandboxes);
-        let removed: Vec<_> = sandboxes.into_iter().map(|sandbox| self.remove(sandbox)).collect();
-        removed.into_iter().collect::<Result<(), String>>()?;
+        let runtime = &self.node.runtime;
+        for pod_sandbox_id in std::mem::take(&mut self.sandboxes) {
+            let request = v1::StopPodSandboxRequest { pod_sandbox_id: pod_sandbox_id.clone() };
+            runtime.call(runtime.client().stop_pod_sandbox(request))?;
+            let request = v1::RemovePodSandboxRequest { pod_sandbox_id };
+            runtime.call(runtime.client().remove_pod_sandbox(request))?;
+        }
         if !self.beside {
             return self.node.cgroups.remove(&format!("{}/kubepods", self.node.root));
         }
@@ -421,16 +424,6 @@ impl<'n> Running<'n> {
             });
         }
         paths.iter().try_for_each(|path| self.node.cgroups.remove(path))
-    }
-}
-
-impl Running<'_> {
-    fn remove(&self, pod_sandbox_id: String) -> Result<(), String> {
-        let runtime = &self.node.runtime;
-        let request = v1::StopPodSandboxRequest { pod_sandbox_id: pod_sandbox_id.clone() };
-        runtime.call(runtime.client().stop_pod_sandbox(request))?;
-        let request = v1::RemovePodSandboxRequest { pod_sandbox_id };
-        runtime.call(runtime.client().remove_pod_sandbox(request)).map(drop)
     }
 }
 
