@@ -503,7 +503,8 @@ fn floods_end_with_the_time() {
 
 #[test]
 fn a_server_that_goes_away_for_good_is_not_found_again() {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    // The servers of other tests, which have another address, cannot take the port when it is free again.
+    let listener = TcpListener::bind("127.0.0.2:0").expect("a port is free");
     let address = listener.local_addr().expect("it has a port").to_string();
     thread::spawn(move || {
         let (mut stream, _) = listener.accept().expect("somebody comes");
