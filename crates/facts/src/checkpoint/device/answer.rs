@@ -310,8 +310,27 @@ fn skip_group(rest: &mut &[u8], number: u64) -> Result<(), DecodeError> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
+
+    /// An answer with something in each field.
+    pub(in super::super) fn sound_answer() -> ContainerAllocateResponse {
+        let text = |text: &str| text.to_owned();
+        ContainerAllocateResponse {
+            envs: [(text("B"), text("")), (text("A"), "x".repeat(300))].into(),
+            mounts: vec![
+                Mount { container_path: text("/a"), host_path: text("/b"), read_only: true },
+                Mount::default(),
+            ],
+            devices: vec![DeviceSpec {
+                container_path: text("/dev/a"),
+                host_path: text("/dev/b"),
+                permissions: text("mrw"),
+            }],
+            annotations: [(text(""), text("é"))].into(),
+            cdi_devices: vec![text("vendor.com/class=1"), text("")],
+        }
+    }
 
     fn decoded(message: &[u8]) -> Result<ContainerAllocateResponse, String> {
         ContainerAllocateResponse::decode(message).map_err(|error| error.to_string())
@@ -378,21 +397,7 @@ mod tests {
 
     #[test]
     fn what_is_encoded_decodes_to_the_same() {
-        let text = |text: &str| text.to_owned();
-        let answer = ContainerAllocateResponse {
-            envs: [(text("B"), text("")), (text("A"), "x".repeat(300))].into(),
-            mounts: vec![
-                Mount { container_path: text("/a"), host_path: text("/b"), read_only: true },
-                Mount::default(),
-            ],
-            devices: vec![DeviceSpec {
-                container_path: text("/dev/a"),
-                host_path: text("/dev/b"),
-                permissions: text("mrw"),
-            }],
-            annotations: [(text(""), text("é"))].into(),
-            cdi_devices: vec![text("vendor.com/class=1"), text("")],
-        };
+        let answer = sound_answer();
         assert_eq!(ContainerAllocateResponse::decode(&answer.encode()), Ok(answer));
         assert!(ContainerAllocateResponse::default().encode().is_empty());
     }

@@ -20,12 +20,13 @@ use std::collections::BTreeMap;
 /// Decodes a message.
 pub(super) fn decode(message: &[u8]) -> Result<ContainerAllocateResponse, DecodeError> {
     let mut answer = ContainerAllocateResponse::default();
+    let mut beyond = 0;
     fields(message, |number, field| {
         match number {
-            1 => entry(&mut answer.envs, field)?,
+            1 => entry(&mut answer.envs, field, &mut beyond)?,
             2 => answer.mounts.push(mount(field.bytes()?)?),
             3 => answer.devices.push(device(field.bytes()?)?),
-            4 => entry(&mut answer.annotations, field)?,
+            4 => entry(&mut answer.annotations, field, &mut beyond)?,
             5 => answer.cdi_devices.push(cdi_device(field.bytes()?)?),
             _ => return Ok(false),
         }
@@ -73,8 +74,17 @@ fn cdi_device(message: &[u8]) -> Result<String, DecodeError> {
     Ok(name)
 }
 
-/// Adds an entry of a map. Its texts are looked for up to the end of the message around it.
-fn entry(map: &mut BTreeMap<String, String>, field: &mut Field<'_, '_>) -> Result<(), DecodeError> {
+/// The most bytes that entries may take from what follows them: with many such entries, a small message would become a
+/// large answer.
+const MOST_BEYOND: usize = 1 << 20;
+
+/// Adds an entry of a map. Its texts are looked for up to the end of the message around it. `beyond`: the bytes that entries took
+/// from what follows them.
+fn entry(
+    map: &mut BTreeMap<String, String>,
+    field: &mut Field<'_, '_>,
+    beyond: &mut usize,
+) -> Result<(), DecodeError> {
     field.is_of_type(2)?;
     let length = length(field.rest)?;
     let message = *field.rest;
@@ -95,6 +105,10 @@ fn entry(map: &mut BTreeMap<String, String>, field: &mut Field<'_, '_>) -> Resul
                 }
             }
         }
+    }
+    *beyond += (message.len() - rest.len()).saturating_sub(length);
+    if *beyond > MOST_BEYOND {
+        return Err(refuse("the entries of its maps overlap by more than 1 MiB"));
     }
     map.insert(key, value);
     *field.rest = after;
@@ -229,25 +243,29 @@ fn refuse(reason: &str) -> DecodeError {
 
 #[cfg(test)]
 mod tests {
+    use super::super::answer::tests::sound_answer;
     use super::*;
 
     #[test]
+    fn entries_that_overlap_are_bounded() {
+        // Each entry is four bytes long and has much of the message for its key.
+        let mut message = Vec::new();
+        let size = 400_000_usize;
+        while message.len() < size {
+            let rest = size - message.len();
+            let length =
+                [0x80 | (rest & 0x7f) as u8, 0x80 | (rest >> 7 & 0x7f) as u8, (rest >> 14) as u8];
+            message.extend([0x0a, 0x04, 0x0a]);
+            message.extend(length);
+        }
+        message.resize(2 * size, b'x');
+        let refused = decode(&message).expect_err("it would be 13 GB");
+        assert_eq!(refused, refuse("the entries of its maps overlap by more than 1 MiB"));
+    }
+
+    #[test]
     fn a_sound_answer_is_the_same_by_both_libraries() {
-        let text = |text: &str| text.to_owned();
-        let answer = ContainerAllocateResponse {
-            envs: [(text("B"), text("")), (text("A"), "x".repeat(300))].into(),
-            mounts: vec![
-                Mount { container_path: text("/a"), host_path: text("/b"), read_only: true },
-                Mount::default(),
-            ],
-            devices: vec![DeviceSpec {
-                container_path: text("/dev/a"),
-                host_path: text("/dev/b"),
-                permissions: text("mrw"),
-            }],
-            annotations: [(text(""), text("\u{e9}"))].into(),
-            cdi_devices: vec![text("vendor.com/class=1"), text("")],
-        };
+        let answer = sound_answer();
         assert_eq!(decode(&answer.encode()), Ok(answer));
     }
 
