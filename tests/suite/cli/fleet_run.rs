@@ -201,7 +201,8 @@ fn a_script_collects_snapshots_over_ssh() {
     let alone = kq(&format!("cgroup show --host-root {root}")).json();
     assert_eq!(asked["items"], alone["items"]);
 
-    let ran = kq("fleet collect --from-ssh=ansible --dir snapshots").run();
+    let ran = kq("fleet collect --from-ssh=ansible --dir snapshots w-1 w-2").run();
+    assert!(ran.stdout.contains("- hosts: w-1,w-2\n"), "{}", ran.text());
     assert!(
         ran.stdout.contains("dest: \"snapshots/{{ inventory_hostname }}.json.zst\""),
         "{}",

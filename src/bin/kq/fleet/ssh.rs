@@ -39,7 +39,10 @@ impl Loop {
                 };
                 SH.replace("NODES", &nodes).replace("FOLDER", dir)
             }
-            Self::Ansible => ANSIBLE.replace("FOLDER", dir),
+            Self::Ansible => {
+                let nodes = if nodes.is_empty() { "all".to_owned() } else { nodes.join(",") };
+                ANSIBLE.replace("NODES", &nodes).replace("FOLDER", dir)
+            }
         })
     }
 }
