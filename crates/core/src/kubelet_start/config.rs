@@ -2,8 +2,8 @@
 
 use super::flags::Said;
 use super::{
-    ConfigContent, ConfigPlace, ConfigText, Stage, StartExamination, StartFacts, StartRule,
-    StartWarning,
+    ConfigContent, ConfigPlace, ConfigText, Refused, Stage, StartExamination, StartFacts,
+    StartRule, StartWarning,
 };
 use kq_answer::Certainty;
 use kq_answer::origin::Origin;
@@ -15,8 +15,10 @@ use kq_facts::kubelet_config::{
     unsupported_format, validate_with_flags,
 };
 use kq_facts::settings::{assign_flag, assign_gates};
+use kq_facts::start_files::StartFile;
 use kq_k8s::feature_gates::{FeatureGateError, FeatureGates, Gate, Stage as GateStage, gate_state};
 use kq_k8s::go_json::Tree;
+use kq_k8s::go_text::quote;
 use kq_k8s::version::KubeletVersion;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
@@ -34,7 +36,7 @@ pub(super) struct Read {
 type Gates = BTreeMap<String, bool>;
 
 /// Reads the available configuration, as far as it can be read.
-pub(super) fn examine(facts: &StartFacts<'_>, found: &mut StartExamination, said: &Said) -> Read {
+pub(super) fn load(facts: &StartFacts<'_>, found: &mut StartExamination, said: &Said) -> Read {
     let flag_gates = &said.flags.feature_gates;
     for error in refusals(flag_gates, facts.version()) {
         found.stop(Stage::FlagValues, StartRule::Gates { gates: names(&error), error });
@@ -44,13 +46,13 @@ pub(super) fn examine(facts: &StartFacts<'_>, found: &mut StartExamination, said
     if facts.config_file.is_none() && (named || !said.is_known) {
         found.skip("errors in the configuration", "the kubelet's configuration file");
     }
-    super::node_flags::config_is_folder(facts, found);
+    config_is_folder(facts, found);
     let base = facts.config_file.as_ref().and_then(|file| document(facts, found, file, None));
     let mut base = base.unwrap_or_else(|| Value::Object(Map::new()));
     if let Some(file) = &facts.config_file {
         in_flight(facts, found, &mut base, &flag_gates, &file.path);
     }
-    super::node_flags::drop_in_folder(facts, found);
+    drop_in_folder(facts, found);
     let mut drop_ins = Vec::new();
     for file in &facts.drop_ins {
         if let Some(value) = document(facts, found, file, Some(said)) {
@@ -118,38 +120,67 @@ pub(super) fn examine(facts: &StartFacts<'_>, found: &mut StartExamination, said
     Read { given, effective, gates }
 }
 
-/// Reads a file. A drop-in is not read into the fields yet.
+/// Reads the file of `--config`, where it is a folder (`Load` in `pkg/kubelet/kubeletconfig/configfiles/configfiles.go`).
+fn config_is_folder(facts: &StartFacts<'_>, found: &mut StartExamination) {
+    let path = facts.process.and_then(|process| process.path_of("config"));
+    let Some(path) = path else { return };
+    if facts.files.and_then(|files| files.get(&path)) == Some(&StartFile::Folder) {
+        let error = format!(
+            "failed to load kubelet config file, path: {path}, error: failed to load Kubelet config file {path}, error \
+             failed to read kubelet config file {}, error: read {path}: is a directory",
+            quote(&path)
+        );
+        found.stop(Stage::ConfigFile, StartRule::NamedFile { by: "config", path, error });
+    }
+}
+
+/// Walks through the folder of drop-ins (`mergeKubeletConfigurations`).
+fn drop_in_folder(facts: &StartFacts<'_>, found: &mut StartExamination) {
+    let path = facts.process.and_then(|process| process.path_of("config-dir"));
+    let Some(path) = path else { return };
+    if facts.files.and_then(|files| files.get(&path)) == Some(&StartFile::Absent) {
+        let error = format!(
+            "failed to walk through kubelet dropin directory {}: lstat {path}: no such file or directory",
+            quote(&path)
+        );
+        found.stop(Stage::DropIns, StartRule::NamedFile { by: "config-dir", path, error });
+    }
+}
+
+/// Reads a file and reports why it is refused.
 fn document(
     facts: &StartFacts<'_>,
     found: &mut StartExamination,
     file: &ConfigText,
     drop_in: Option<&Said>,
 ) -> Option<Value> {
+    let stage = if drop_in.is_some() { Stage::DropIn } else { Stage::ConfigFile };
+    typed(facts, found, file, drop_in).unwrap_or_else(|refused| {
+        found.stop(stage, refused);
+        None
+    })
+}
+
+/// Reads a file; `None`: it is not known. A drop-in is not read into the fields yet.
+fn typed(
+    facts: &StartFacts<'_>,
+    found: &mut StartExamination,
+    file: &ConfigText,
+    drop_in: Option<&Said>,
+) -> Result<Option<Value>, Refused> {
     let is_drop_in = drop_in.is_some();
     let folder = drop_in.and_then(|said| said.flags.config_dir.clone());
-    let stage = if is_drop_in { Stage::DropIn } else { Stage::ConfigFile };
-    let place = || ConfigPlace { path: file.path.clone(), is_drop_in, folder: folder.clone() };
+    let place = ConfigPlace { path: file.path.clone(), is_drop_in, folder };
     let (value, text, duplicates) = match &file.content {
-        ConfigContent::Absent => {
-            found.stop(stage, StartRule::NoConfigFile { place: place() });
-            return None;
-        }
-        ConfigContent::Folder => {
-            found.stop(stage, StartRule::ConfigFolder { place: place() });
-            return None;
-        }
-        ConfigContent::Empty => {
-            found.stop(stage, StartRule::EmptyConfigFile { place: place() });
-            return None;
-        }
+        ConfigContent::Absent => return Err(StartRule::NoConfigFile { place }.into()),
+        ConfigContent::Folder => return Err(StartRule::ConfigFolder { place }.into()),
+        ConfigContent::Empty => return Err(StartRule::EmptyConfigFile { place }.into()),
         ConfigContent::Unreadable(_) => {
             found.skip("errors in the configuration", "a file that could not be read");
-            return None;
+            return Ok(None);
         }
         ConfigContent::Broken(error) => {
-            let error = error.clone();
-            found.stop(stage, StartRule::NotYaml { place: place(), error });
-            return None;
+            return Err(StartRule::NotYaml { place, error: error.clone() }.into());
         }
         ConfigContent::Document { value, text, duplicates } => (value, text, duplicates),
     };
@@ -158,47 +189,37 @@ fn document(
         // The kubelet looks at the kind of a drop-in once more, by its exact name.
         Ok(_) if is_drop_in => exact_head(value),
         Ok(head) => head,
-        Err(error) => {
-            found.stop(stage, StartRule::NotAnObject { place: place(), error });
-            return None;
-        }
+        Err(error) => return Err(StartRule::NotAnObject { place, error }.into()),
     };
-    let missing = head.missing().filter(|field| !is_drop_in || *field == "Kind");
-    if let Some(field) = missing {
+    if let Some(field) = head.missing().filter(|field| !is_drop_in || *field == "Kind") {
         let certainty = if text.is_some() { Certainty::Certain } else { Certainty::Likely };
-        let rule = StartRule::NoType { place: place(), field, body: text.clone() };
-        found.stop_perhaps(stage, rule, certainty);
-        return None;
+        return Err((StartRule::NoType { place, field, body: text.clone() }, certainty).into());
     }
     let DocumentHead { kind, api_version } = head;
-    let duplicates = duplicates.clone();
     if is_drop_in && !duplicates.is_empty() {
         let error = format!("strict decoding error: {}", duplicates.join(", "));
-        found.stop(stage, StartRule::NotYaml { place: place(), error });
-        return None;
+        return Err(StartRule::NotYaml { place, error }.into());
     }
     if kind != KIND || api_version != API_VERSION {
         // The words name a line of the kubelet's source.
         let is_known = is_drop_in || facts.version().has_known_lines();
         let certainty = if is_known { Certainty::Certain } else { Certainty::Likely };
-        let rule = StartRule::OtherType { place: place(), kind, api_version };
-        found.stop_perhaps(stage, rule, certainty);
-        return None;
+        return Err((StartRule::OtherType { place, kind, api_version }, certainty).into());
     }
     let mut value = Value::clone(value);
     if is_drop_in {
         for field in unknown_fields(&value, facts.version()) {
             found.warn(StartWarning::UnknownField { path: file.path.clone(), field });
         }
-        return Some(value);
+        return Ok(Some(value));
     }
     let decoding = decode(&tree, facts.version());
     if let Some(problem) = decoding.problem {
         remove(&mut value, &problem.field);
         let (field, error) = (problem.field, problem.text);
-        found.stop(stage, StartRule::FieldType { place: place(), field, error });
+        found.stop(Stage::ConfigFile, StartRule::FieldType { place, field, error });
     }
-    let strict: Vec<String> = duplicates.into_iter().chain(decoding.strict).collect();
+    let strict: Vec<String> = duplicates.iter().cloned().chain(decoding.strict).collect();
     if !strict.is_empty() {
         // The errors of strict decoding, which lenient decoding ignores.
         let path = file.path.clone();
@@ -208,7 +229,7 @@ fn document(
     if let Some((folder, _)) = file.path.rsplit_once('/') {
         resolve_paths(&mut value, folder);
     }
-    Some(value)
+    Ok(Some(value))
 }
 
 /// Returns kind and version by their exact names.

@@ -1,11 +1,10 @@
 //! The CPU manager at the start: made of the configuration (`NewManager` in `pkg/kubelet/cm/cpumanager/cpu_manager.go`), then
 //! started with its state file.
 
-use super::Machine;
-use super::config::Read;
+use super::Start;
 use kq_k8s::cpuset::CpuSet;
 use kq_k8s::kubelet_rules::KubeletRules;
-use kq_k8s::pod::{ResourceList, ResourceName};
+use kq_k8s::pod::ResourceName;
 use kq_managers::cpu_manager::{
     Cpu, CpuManager, CpuManagerConfig, CpuTopology, StartError, StateError,
 };
@@ -22,11 +21,8 @@ pub(super) struct CpuStart {
 }
 
 /// Makes the manager; `None`: the machine's CPUs are not known, nor what is reserved of them.
-pub(super) fn create(
-    read: &Read,
-    reservation: Option<&ResourceList>,
-    machine: &Machine,
-) -> Result<Option<CpuStart>, String> {
+pub(super) fn create(start: &Start<'_>) -> Result<Option<CpuStart>, String> {
+    let Start { read, machine, reservation, .. } = start;
     let policy = read.effective.cpu_manager_policy.as_str();
     if policy == "static" && reservation.is_none() {
         return Ok(None);
@@ -45,7 +41,7 @@ pub(super) fn create(
             policy,
             options: read.given.cpu_manager_policy_options.as_ref().unwrap_or(&none),
             reserved_cpus: &reserved_cpus,
-            reservation: reservation.and_then(|list| list.get(&ResourceName::Cpu)),
+            reservation: reservation.as_ref().and_then(|list| list.get(&ResourceName::Cpu)),
             topology_policy: topology_policy(&read.effective.topology_manager_policy),
             rules: KubeletRules { gates: read.gates },
         },

@@ -9,11 +9,10 @@
 //! | off                  | named                | used, if its certificate counts  | a certificate is requested |
 //! | off                  | -                    | loaded, whatever its certificate | the kubelet ends           |
 
-use super::flags::Said;
 use super::kubeconfig::{
     Checked, Refusal, Validity, load, read_error, server_error, tls_error, validity,
 };
-use super::{Stage, StartExamination, StartFacts, StartRule, StartWarning};
+use super::{Stage, Start, StartExamination, StartRule, StartWarning};
 use kq_facts::kubelet_process::DEFAULT_CERT_DIR;
 use kq_facts::start_files::{Pem, StartFile, StartFiles};
 use kq_k8s::go_text::quote;
@@ -30,7 +29,8 @@ pub(super) enum Client {
 }
 
 /// Returns whether the kubelet has a client for the API server.
-fn client(facts: &StartFacts<'_>, said: &Said) -> Client {
+pub(super) fn client(start: &Start<'_>) -> Client {
+    let Start { facts, said, .. } = start;
     let hides_flags = facts.process.is_none_or(|process| process.hides_flags());
     // A configuration that no flag names: more flags are missing.
     let lacks_flags = facts.config_file.is_some() && said.flags.config.is_none();
@@ -41,14 +41,10 @@ fn client(facts: &StartFacts<'_>, said: &Said) -> Client {
     }
 }
 
-/// Makes the client, and returns whether there is one.
-pub(super) fn examine(facts: &StartFacts<'_>, found: &mut StartExamination, said: &Said) -> Client {
+/// Makes the client.
+pub(super) fn load_client(start: &Start<'_>, found: &mut StartExamination) {
+    let Start { facts, said, .. } = start;
     let rotates = found.config.get("rotateCertificates") == Some(&Value::Bool(true));
-    load_client(facts, found, said, rotates);
-    client(facts, said)
-}
-
-fn load_client(facts: &StartFacts<'_>, found: &mut StartExamination, said: &Said, rotates: bool) {
     let Some(kubeconfig) = said.flags.kubeconfig.as_deref() else { return };
     let Some(files) = facts.files else { return };
     let folder = said.flags.cert_dir.as_deref().unwrap_or(DEFAULT_CERT_DIR);
@@ -121,7 +117,7 @@ fn load_client(facts: &StartFacts<'_>, found: &mut StartExamination, said: &Said
 fn stop(found: &mut StartExamination, path: &str, bootstrap: Option<&str>, refusal: Refusal) {
     let (path, bootstrap) = (path.to_owned(), bootstrap.map(str::to_owned));
     let rule = StartRule::ClientConfig { path, bootstrap, error: refusal.text };
-    found.stop_perhaps(Stage::Run, rule, refusal.certainty);
+    found.stop(Stage::Run, (rule, refusal.certainty));
 }
 
 /// Opens the store of client certificates (`NewKubeletClientCertificateManager`).

@@ -2,27 +2,25 @@
 //! endpoint (`PreInitRuntimeService` in `pkg/kubelet/kubelet.go`, `NewRemoteRuntimeService` and `NewRemoteImageService` in
 //! `k8s.io/cri-client/pkg`, endpoints in `util/util_unix.go` there).
 
-use super::config::Read;
-use super::{Stage, StartExamination, StartFacts, StartRule};
+use super::{Stage, Start, StartExamination, StartRule};
 use kq_facts::start_files::StartFile;
 use kq_k8s::go_text::{parse_bool, quote};
 use serde_json::Value;
 
 /// Takes the lock, and the name of the node (the begin of `run`).
-pub(super) fn lock_and_name(facts: &StartFacts<'_>, found: &mut StartExamination) {
-    let Some(process) = facts.process else { return };
+pub(super) fn lock_and_name(start: &Start<'_>, found: &mut StartExamination) {
+    let Some(process) = start.facts.process else { return };
     let exits =
         process.last("exit-on-lock-contention").is_some_and(|on| parse_bool(on) == Ok(true));
     let lock = process.path_of("lock-file");
     match lock {
         None if exits => {
-            let error = "cannot exit on lock file contention: no lock file specified".to_owned();
-            let field = "--lock-file".to_owned();
-            found.stop(Stage::Run, StartRule::Setting { field, error });
+            let error = "cannot exit on lock file contention: no lock file specified";
+            found.refuse(Stage::Run, "--lock-file", error);
         }
         None => {}
         Some(path) => {
-            let why = match facts.files.and_then(|files| files.get(&path)) {
+            let why = match start.facts.files.and_then(|files| files.get(&path)) {
                 Some(StartFile::Folder) => Some("is a directory"),
                 _ => None,
             };
@@ -34,15 +32,14 @@ pub(super) fn lock_and_name(facts: &StartFacts<'_>, found: &mut StartExamination
     }
     let name = process.last("hostname-override");
     if name.is_some_and(|name| !name.is_empty() && name.trim().is_empty()) {
-        let field = "--hostname-override".to_owned();
-        let error = "empty hostname is invalid".to_owned();
-        found.stop(Stage::Run, StartRule::Setting { field, error });
+        found.refuse(Stage::Run, "--hostname-override", "empty hostname is invalid");
     }
 }
 
 /// Connects to the runtime and to the image service, as far as their sockets say.
-pub(super) fn examine(facts: &StartFacts<'_>, found: &mut StartExamination, read: &Read) {
-    let runtime = read.effective.container_runtime_endpoint.clone();
+pub(super) fn endpoints(start: &Start<'_>, found: &mut StartExamination) {
+    let facts = start.facts;
+    let runtime = start.read.effective.container_runtime_endpoint.clone();
     let image = found.config.get("imageServiceEndpoint").and_then(Value::as_str);
     let image = image.unwrap_or_default().to_owned();
     for (field, service, endpoint) in

@@ -22,7 +22,7 @@ pub(super) struct Said {
 }
 
 /// Checks the flags in order, and the gates and labels that they set.
-pub(super) fn examine(facts: &StartFacts<'_>, found: &mut StartExamination) -> Said {
+pub(super) fn parse(facts: &StartFacts<'_>, found: &mut StartExamination) -> Said {
     let Some(process) = facts.process else {
         found.skip("flags that this kubelet rejects", "the kubelet's command line");
         return Said::default();
@@ -65,7 +65,7 @@ pub(super) fn examine(facts: &StartFacts<'_>, found: &mut StartExamination) -> S
         if let FaultKind::Word(word) = &fault.kind {
             let certainty = if word.is_some() { Certainty::Certain } else { Certainty::Likely };
             let word = word.clone().unwrap_or_else(|| "...".to_owned());
-            found.stop_perhaps(Stage::FlagValues, StartRule::UnknownCommand { word }, certainty);
+            found.stop(Stage::FlagValues, (StartRule::UnknownCommand { word }, certainty));
         }
     }
     let flags = KubeletProcess::interpreted(&good);
@@ -79,7 +79,7 @@ fn syntax(found: &mut StartExamination, process: &KubeletProcess, is_here: impl 
         if let FaultKind::Syntax(error) = &fault.kind {
             let certainty = if error.is_some() { Certainty::Certain } else { Certainty::Likely };
             let error = error.clone().unwrap_or_else(|| "bad flag syntax: ...".to_owned());
-            found.stop_perhaps(Stage::Flags, StartRule::BadArgument { error }, certainty);
+            found.stop(Stage::Flags, (StartRule::BadArgument { error }, certainty));
         }
     }
 }

@@ -28,7 +28,9 @@ mod serving;
 mod state;
 mod tls;
 
+use config::Read;
 pub use finding::{StartFinding, StartWrite};
+use flags::Said;
 pub use kq_facts::config_on_disk::{ConfigContent, ConfigText};
 pub use node_setup::missing_paths;
 pub use place::ConfigPlace;
@@ -37,6 +39,7 @@ use serving::Serving;
 
 use kq_answer::reason::Reason;
 use kq_answer::{Certainty, Worded};
+use kq_facts::allocatable::{ReservationError, Reservations, reservations, reserved};
 use kq_facts::cgroup_mode::{CgroupDriver, CgroupVersion};
 use kq_facts::filesystems::Filesystem;
 use kq_facts::host::HostFacts;
@@ -205,6 +208,24 @@ pub struct StartProblem {
     pub source: &'static str,
 }
 
+/// A rule that ends a start, and how sure that is.
+struct Refused {
+    rule: StartRule,
+    certainty: Certainty,
+}
+
+impl From<StartRule> for Refused {
+    fn from(rule: StartRule) -> Self {
+        Self { rule, certainty: Certainty::Certain }
+    }
+}
+
+impl From<(StartRule, Certainty)> for Refused {
+    fn from((rule, certainty): (StartRule, Certainty)) -> Self {
+        Self { rule, certainty }
+    }
+}
+
 /// How far a start got with the cgroups of the node. `setupNode` (`container_manager_linux.go`) makes those above pods,
 /// then limits the reserved ones, one after the other (`enforceNodeAllocatableCgroups`, `node_container_manager_linux.go`): a
 /// start that ends at one has limited those before it.
@@ -268,12 +289,14 @@ pub struct NotExamined {
 }
 
 impl StartExamination {
-    fn stop(&mut self, stage: Stage, rule: StartRule) {
-        self.stop_perhaps(stage, rule, Certainty::Certain);
+    fn stop(&mut self, stage: Stage, refused: impl Into<Refused>) {
+        self.problems.push(self.problem(stage, refused.into()));
     }
 
-    fn stop_perhaps(&mut self, stage: Stage, rule: StartRule, certainty: Certainty) {
-        self.problems.push(StartProblem {
+    /// Returns a problem as the kubelet says it in a stage.
+    fn problem(&self, stage: Stage, refused: Refused) -> StartProblem {
+        let Refused { rule, certainty } = refused;
+        StartProblem {
             text: match rule.exit() {
                 Exit::Error => stage.wrap(&rule.to_string()),
                 Exit::Panic => rule.to_string(),
@@ -286,7 +309,13 @@ impl StartExamination {
             source: rule.source(),
             rule,
             stage,
-        });
+        }
+    }
+
+    /// Adds that the kubelet refuses the value of a field or a flag.
+    fn refuse(&mut self, stage: Stage, field: &str, error: impl Into<String>) {
+        let (field, error) = (field.to_owned(), error.into());
+        self.stop(stage, StartRule::Setting { field, error });
     }
 
     fn warn(&mut self, warning: StartWarning) {
@@ -310,8 +339,8 @@ pub fn examine(facts: &StartFacts<'_>) -> StartExamination {
             "the version of the kubelet",
         );
     }
-    let said = flags::examine(facts, &mut found);
-    let read = config::examine(facts, &mut found, &said);
+    let said = flags::parse(facts, &mut found);
+    let read = config::load(facts, &mut found, &said);
     if found.problems.iter().any(|problem| problem.rule.hides_configuration()) {
         // What the file says is not known, and all further checks depend on it.
         return found;
@@ -322,20 +351,105 @@ pub fn examine(facts: &StartFacts<'_>) -> StartExamination {
             "the files that the command line and the configuration name",
         );
     }
-    let serving = Serving::of(facts, &found.config);
-    serving::dependencies(facts, &mut found, &read, &said, &serving);
-    // `run` in `cmd/kubelet/app/server.go`.
-    early::lock_and_name(facts, &mut found);
-    let client = credentials::examine(facts, &mut found, &said);
-    serving::users(facts, &mut found, &serving, client);
-    early::examine(facts, &mut found, &read);
-    machine::examine(facts, &mut found, &read, &said, &serving);
+    let start = Start::of(facts, said, read, &found.config);
+    for check in CHECKS {
+        check(&start, &mut found);
+    }
     found
 }
 
-/// Returns the kubelet's folder.
-fn root_dir(said: &flags::Said) -> &str {
-    said.flags.root_dir.as_deref().unwrap_or(DEFAULT_ROOT_DIR)
+/// Takes what a start has read, and adds its problems.
+type Check = fn(&Start<'_>, &mut StartExamination);
+
+/// The checks that follow those of the configuration, in the kubelet's order.
+const CHECKS: [Check; 32] = [
+    // `InitializeTLS` in `cmd/kubelet/app/server.go`
+    serving::own_pair,
+    tls::settings,
+    serving::early_authority,
+    // `run` there
+    early::lock_and_name,
+    credentials::load_client,
+    serving::users,
+    early::endpoints,
+    machine::warnings,
+    machine::authorization,
+    machine::reservations,
+    node_setup::cpu_options,
+    // `NewContainerManager` in `pkg/kubelet/cm/container_manager_linux.go`: the managers are created before the disks are
+    // known and before the capacity is checked.
+    machine::swap,
+    machine::cgroup_root,
+    machine::topology_manager,
+    state::dra,
+    machine::cpu_manager,
+    machine::memory_manager,
+    // `RunKubelet` in `cmd/kubelet/app/server.go`
+    node_flags::node_ip,
+    // `NewMainKubelet` in `pkg/kubelet/kubelet.go`
+    node_flags::created,
+    machine::created,
+    providers::plugins,
+    machine::created_later,
+    serving::certificate,
+    node_setup::user_namespaces,
+    state::pods,
+    // `Start` in `pkg/kubelet/cm/container_manager_linux.go`
+    state::cpu,
+    state::memory,
+    machine::root_filesystem,
+    machine::allocatable,
+    node_setup::kernel,
+    machine::enforce,
+    node_setup::system_cgroup,
+];
+
+/// What the checks know: the facts, and what the kubelet has read of them.
+struct Start<'a> {
+    facts: &'a StartFacts<'a>,
+    said: Said,
+    read: Read,
+    serving: Serving,
+    /// Without a fact where the machine is not known.
+    machine: Machine,
+    driver: CgroupDriver,
+    /// The configuration, with the CPUs of `reservedSystemCPUs` as what the system has.
+    config: EffectiveConfiguration,
+    kept: Result<Reservations, ReservationError>,
+    /// The amounts that are not for pods; `None`: not known.
+    reservation: Option<ResourceList>,
+}
+
+impl<'a> Start<'a> {
+    fn of(facts: &'a StartFacts<'a>, said: Said, read: Read, config: &Value) -> Self {
+        let serving = Serving::of(facts, config);
+        let machine = facts.machine.clone().unwrap_or_default();
+        let driver = facts.runtime_driver.or_else(|| read.effective.cgroup_driver.parse().ok());
+        let driver = driver.unwrap_or(CgroupDriver::Cgroupfs);
+        let mut config = read.effective.clone();
+        let kept = reservations(&mut config, machine.cpus.as_ref());
+        let known = kept.as_ref().ok().filter(|_| !machine.capacity.is_empty());
+        let reservation = known.map(|kept| {
+            let mut reservation = ResourceList::default();
+            for (name, there_is) in machine.capacity.iter() {
+                let amount = reserved(name, there_is, kept);
+                if name.as_str() != "ephemeral-storage" && !amount.is_zero() {
+                    reservation.insert(name.clone(), amount);
+                }
+            }
+            reservation
+        });
+        Self { facts, said, read, serving, machine, driver, config, kept, reservation }
+    }
+
+    /// Returns the kubelet's folder.
+    fn folder(&self) -> &str {
+        self.said.flags.root_dir.as_deref().unwrap_or(DEFAULT_ROOT_DIR)
+    }
+
+    fn is_on_v1(&self) -> bool {
+        self.facts.cgroup_version == Some(CgroupVersion::V1)
+    }
 }
 
 #[cfg(test)]

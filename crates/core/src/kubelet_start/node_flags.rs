@@ -1,53 +1,21 @@
 //! Flags whose values the kubelet reads late: `RunKubelet` in `cmd/kubelet/app/server.go`, `GetHostname` and
 //! `ParseNodeIPArgument` in `k8s.io/component-helpers/node/util`, `NewMainKubelet` in `pkg/kubelet/kubelet.go`.
 
-use super::{Stage, StartExamination, StartFacts, StartRule};
-use kq_facts::start_files::StartFile;
+use super::{Stage, Start, StartExamination};
 use kq_k8s::go_text::quote;
 use std::net::IpAddr;
 
-fn last<'a>(facts: &StartFacts<'a>, flag: &str) -> Option<&'a str> {
-    facts.process?.last(flag)
-}
-
-fn stop(found: &mut StartExamination, stage: Stage, flag: &str, error: String) {
-    found.stop(stage, StartRule::Setting { field: format!("--{flag}"), error });
-}
-
-/// Reads the file of `--config`, where it is a folder (`Load` in `pkg/kubelet/kubeletconfig/configfiles/configfiles.go`).
-pub(super) fn config_is_folder(facts: &StartFacts<'_>, found: &mut StartExamination) {
-    let path = facts.process.and_then(|process| process.path_of("config"));
-    let Some(path) = path else { return };
-    if facts.files.and_then(|files| files.get(&path)) == Some(&StartFile::Folder) {
-        let error = format!(
-            "failed to load kubelet config file, path: {path}, error: failed to load Kubelet config file {path}, error \
-             failed to read kubelet config file {}, error: read {path}: is a directory",
-            quote(&path)
-        );
-        found.stop(Stage::ConfigFile, StartRule::NamedFile { by: "config", path, error });
-    }
-}
-
-/// Walks through the folder of drop-ins (`mergeKubeletConfigurations`).
-pub(super) fn drop_in_folder(facts: &StartFacts<'_>, found: &mut StartExamination) {
-    let path = facts.process.and_then(|process| process.path_of("config-dir"));
-    let Some(path) = path else { return };
-    if facts.files.and_then(|files| files.get(&path)) == Some(&StartFile::Absent) {
-        let error = format!(
-            "failed to walk through kubelet dropin directory {}: lstat {path}: no such file or directory",
-            quote(&path)
-        );
-        found.stop(Stage::DropIns, StartRule::NamedFile { by: "config-dir", path, error });
-    }
+fn last<'a>(start: &Start<'a>, flag: &str) -> Option<&'a str> {
+    start.facts.process?.last(flag)
 }
 
 /// Reads the addresses of the node.
-pub(super) fn node_ip(facts: &StartFacts<'_>, found: &mut StartExamination) {
-    let Some(given) = last(facts, "node-ip").filter(|given| !given.is_empty()) else { return };
-    let provider = last(facts, "cloud-provider").unwrap_or_default();
+pub(super) fn node_ip(start: &Start<'_>, found: &mut StartExamination) {
+    let Some(given) = last(start, "node-ip").filter(|given| !given.is_empty()) else { return };
+    let provider = last(start, "cloud-provider").unwrap_or_default();
     if let Err(why) = node_ips(given, matches!(provider, "" | "external")) {
         let error = format!("bad --node-ip {}: {why}", quote(given));
-        stop(found, Stage::Run, "node-ip", error);
+        found.refuse(Stage::Run, "--node-ip", error);
     }
 }
 
@@ -80,18 +48,18 @@ fn address(text: &str) -> Option<IpAddr> {
 }
 
 /// Checks the flags that the kubelet refuses when it is created.
-pub(super) fn created(facts: &StartFacts<'_>, found: &mut StartExamination) {
-    if last(facts, "root-dir") == Some("") {
-        stop(found, Stage::Create, "root-dir", "invalid root directory \"\"".to_owned());
+pub(super) fn created(start: &Start<'_>, found: &mut StartExamination) {
+    if last(start, "root-dir") == Some("") {
+        found.refuse(Stage::Create, "--root-dir", "invalid root directory \"\"");
     }
-    let provider = last(facts, "cloud-provider").unwrap_or_default();
+    let provider = last(start, "cloud-provider").unwrap_or_default();
     if !matches!(provider, "" | "external") {
         let error = format!(
             "cloud provider {} was specified, but built-in cloud providers are disabled. Please set \
              --cloud-provider=external and migrate to an external cloud provider",
             quote(provider)
         );
-        stop(found, Stage::Create, "cloud-provider", error);
+        found.refuse(Stage::Create, "--cloud-provider", error);
     }
 }
 

@@ -1,10 +1,9 @@
 //! The set-up of the node: `setupNode` and `setupKernelTunables` in `pkg/kubelet/cm/container_manager_linux.go`,
 //! `MakeUserNsManager` in `pkg/kubelet/userns/userns_manager.go`, and where cgroups are looked for.
 
-use super::config::Read;
 use super::machine::go_map;
 use super::rule::one_or_list;
-use super::{Stage, StartExamination, StartFacts, StartRule};
+use super::{Stage, Start, StartExamination, StartRule};
 use kq_answer::Certainty;
 use kq_facts::cgroup_mode::{CgroupDriver, CgroupVersion};
 use kq_facts::cgroup_name::CgroupName;
@@ -13,7 +12,8 @@ use kq_facts::start_files::{KERNEL_SETTINGS, KubeletUser};
 use kq_k8s::feature_gates::{Stage as GateStage, gate_state};
 
 /// Checks the kernel's settings, which `protectKernelDefaults` keeps the kubelet from changing.
-pub(super) fn kernel(facts: &StartFacts<'_>, found: &mut StartExamination, read: &Read) {
+pub(super) fn kernel(start: &Start<'_>, found: &mut StartExamination) {
+    let Start { facts, read, .. } = start;
     if read.given.protect_kernel_defaults != Some(true) {
         return;
     }
@@ -37,15 +37,14 @@ pub(super) fn kernel(facts: &StartFacts<'_>, found: &mut StartExamination, read:
     // The kubelet goes through them in random order.
     let certainty = if errors.len() == 1 { Certainty::Certain } else { Certainty::Likely };
     let rule = StartRule::KernelSettings { settings, error: one_or_list(&errors) };
-    found.stop_perhaps(Stage::ContainerManager, rule, certainty);
+    found.stop(Stage::ContainerManager, (rule, certainty));
 }
 
 /// Checks the cgroup of the system's processes, into which all are moved that have none.
-pub(super) fn system_cgroup(found: &mut StartExamination, read: &Read) {
-    if read.given.system_cgroups.as_deref() == Some("/") {
-        let error = "system container cannot be root (\"/\")".to_owned();
-        let rule = StartRule::Setting { field: "systemCgroups".to_owned(), error };
-        found.stop(Stage::ContainerManager, rule);
+pub(super) fn system_cgroup(start: &Start<'_>, found: &mut StartExamination) {
+    if start.read.given.system_cgroups.as_deref() == Some("/") {
+        let error = "system container cannot be root (\"/\")";
+        found.refuse(Stage::ContainerManager, "systemCgroups", error);
     }
 }
 
@@ -53,7 +52,8 @@ const GATE: &str = "UserNamespacesSupport";
 const UNIT: u32 = 65536;
 
 /// Divides the IDs among the pods with user namespaces.
-pub(super) fn user_namespaces(facts: &StartFacts<'_>, found: &mut StartExamination, read: &Read) {
+pub(super) fn user_namespaces(start: &Start<'_>, found: &mut StartExamination) {
+    let Start { facts, read, .. } = start;
     let state = gate_state(GATE, facts.version());
     let default = state.as_ref().is_some_and(|state| state.default);
     let is_locked = state.is_some_and(|state| state.stage == GateStage::Ga && state.locked);
@@ -76,8 +76,7 @@ pub(super) fn user_namespaces(facts: &StartFacts<'_>, found: &mut StartExaminati
         return;
     };
     let error = format!("create user namespace manager: {error}");
-    let field = "userNamespaces.idsPerPod".to_owned();
-    found.stop(Stage::Create, StartRule::Setting { field, error });
+    found.refuse(Stage::Create, "userNamespaces.idsPerPod", error);
 }
 
 /// The default of `maxPods`.
@@ -142,7 +141,8 @@ pub(super) fn root_cgroup(root: &str, driver: CgroupDriver) -> Result<String, St
 }
 
 /// Checks the gate of the CPU manager's options, which 1.32 alone has (`run` in `cmd/kubelet/app/server.go`).
-pub(super) fn cpu_options(facts: &StartFacts<'_>, found: &mut StartExamination, read: &Read) {
+pub(super) fn cpu_options(start: &Start<'_>, found: &mut StartExamination) {
+    let Start { facts, read, .. } = start;
     let Some(options) = &read.given.cpu_manager_policy_options else { return };
     let gate = "CPUManagerPolicyOptions";
     let is_off = read.effective.feature_gates.get(gate) == Some(&false);
@@ -151,8 +151,7 @@ pub(super) fn cpu_options(facts: &StartFacts<'_>, found: &mut StartExamination, 
         let error = format!(
             "CPU Manager policy options {options} require feature gates \"CPUManager\", \"{gate}\" enabled"
         );
-        let field = "cpuManagerPolicyOptions".to_owned();
-        found.stop(Stage::Run, StartRule::Setting { field, error });
+        found.refuse(Stage::Run, "cpuManagerPolicyOptions", error);
     }
 }
 

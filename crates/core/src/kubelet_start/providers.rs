@@ -4,7 +4,7 @@
 
 use super::kubeconfig::Refusal;
 use super::rule::one_or_list;
-use super::{Stage, StartExamination, StartFacts, StartRule};
+use super::{Stage, Start, StartExamination, StartRule};
 use kq_facts::start_files::{CredentialProvider, StartFile, StartFiles};
 use kq_k8s::go_text::quote;
 use std::collections::BTreeSet;
@@ -20,15 +20,15 @@ const VERSIONS: [&str; 3] = [
 ];
 
 /// Registers the plugins.
-pub(super) fn examine(facts: &StartFacts<'_>, found: &mut StartExamination) {
-    let Some(process) = facts.process else { return };
+pub(super) fn plugins(start: &Start<'_>, found: &mut StartExamination) {
+    let Some(process) = start.facts.process else { return };
     let config = process.path_of(CONFIG).unwrap_or_default();
     let folder = process.path_of(FOLDER).unwrap_or_default();
     if config.is_empty() && folder.is_empty() {
         return;
     }
     let none = StartFiles::default();
-    let files = facts.files.unwrap_or(&none);
+    let files = start.facts.files.unwrap_or(&none);
     let (by, path) = match files.get(&folder) {
         _ if folder.is_empty() => (FOLDER, &folder),
         Some(StartFile::Absent) => (FOLDER, &folder),
@@ -44,7 +44,7 @@ pub(super) fn examine(facts: &StartFacts<'_>, found: &mut StartExamination) {
         Ok(None) => {}
         Ok(Some(refusal)) => {
             let rule = StartRule::NamedFile { by, path: path.clone(), error: refusal.text };
-            found.stop_perhaps(Stage::CredentialProviders, rule, refusal.certainty);
+            found.stop(Stage::CredentialProviders, (rule, refusal.certainty));
         }
         Err(()) => {
             found.skip("plugins for credentials of images", "the configuration of the plugins")

@@ -1,12 +1,10 @@
 //! The certificates of the kubelet's own server, and who may use it: `InitializeTLS` and `BuildAuth` in `cmd/kubelet/app`,
 //! and the TLS part of `NewMainKubelet` in `pkg/kubelet/kubelet.go`.
 
-use super::config::Read;
-use super::credentials::{Client, Current, current, pair, recovers};
+use super::credentials::{Client, Current, client, current, pair, recovers};
 use super::flags::Said;
 use super::kubeconfig::{Refusal, read_error};
-use super::tls;
-use super::{Stage, StartExamination, StartFacts, StartRule};
+use super::{Stage, Start, StartExamination, StartFacts, StartRule};
 use kq_facts::kubelet_process::DEFAULT_CERT_DIR;
 use kq_facts::start_files::{StartFile, StartFiles};
 use kq_k8s::feature_gates::{Gate, gate_state};
@@ -57,14 +55,9 @@ fn file(by: &'static str, path: &str, error: String) -> StartRule {
     StartRule::NamedFile { by, path: path.to_owned(), error }
 }
 
-/// Checks the kubelet's own pair and its settings of TLS before anything else is done (`InitializeTLS`).
-pub(super) fn dependencies(
-    facts: &StartFacts<'_>,
-    found: &mut StartExamination,
-    read: &Read,
-    said: &Said,
-    serving: &Serving,
-) {
+/// Checks the kubelet's own pair before anything else is done (`InitializeTLS`).
+pub(super) fn own_pair(start: &Start<'_>, found: &mut StartExamination) {
+    let Start { facts, said, serving, .. } = start;
     let none = StartFiles::default();
     let files = facts.files.unwrap_or(&none);
     if serving.is_own() {
@@ -81,9 +74,14 @@ pub(super) fn dependencies(
             found.stop(Stage::Dependencies, file("cert-dir", path, error));
         }
     }
-    tls::examine(found, &read.given);
-    // Until 1.35 the authorities were loaded here. The gate came with the change.
-    let path = &serving.authority;
+}
+
+/// Loads the authorities of the clients. Until 1.35 this was done with the own pair; the gate came with the change.
+pub(super) fn early_authority(start: &Start<'_>, found: &mut StartExamination) {
+    let facts = start.facts;
+    let none = StartFiles::default();
+    let files = facts.files.unwrap_or(&none);
+    let path = &start.serving.authority;
     if gate_state("ReloadKubeletClientCAFile", facts.version()).is_none()
         && !path.is_empty()
         && let Some(refusal) =
@@ -91,7 +89,7 @@ pub(super) fn dependencies(
     {
         let refusal = refusal.after(&format!("unable to load client CA file {path}: "));
         let rule = file("authentication.x509.clientCAFile", path, refusal.text);
-        found.stop_perhaps(Stage::Dependencies, rule, refusal.certainty);
+        found.stop(Stage::Dependencies, (rule, refusal.certainty));
     }
 }
 
@@ -108,12 +106,8 @@ fn authority_error(files: &StartFiles, path: &str, words: &str) -> Option<Refusa
 }
 
 /// Decides who may use the kubelet's server (`BuildAuthn`, `BuildAuthz`).
-pub(super) fn users(
-    facts: &StartFacts<'_>,
-    found: &mut StartExamination,
-    serving: &Serving,
-    client: Client,
-) {
+pub(super) fn users(start: &Start<'_>, found: &mut StartExamination) {
+    let Start { facts, serving, .. } = start;
     let path = &serving.authority;
     if let Some(files) = facts.files
         && !path.is_empty()
@@ -127,18 +121,15 @@ pub(super) fn users(
         };
         if let Some(refusal) = refusal {
             let rule = file("authentication.x509.clientCAFile", path, refusal.text);
-            found.stop_perhaps(Stage::Run, rule, refusal.certainty);
+            found.stop(Stage::Run, (rule, refusal.certainty));
         }
         if files.get(path).is_none() {
             found.skip("a file of authorities that cannot be used", "the file of clientCAFile");
         }
     }
     // A kubelet that runs has started with a client, or needs none, which its command line may not show.
-    let has_none = client == Client::Standalone && !facts.runs;
-    let mut stop = |field: &str, error: &str| {
-        let rule = StartRule::Setting { field: field.to_owned(), error: error.to_owned() };
-        found.stop(Stage::Run, rule);
-    };
+    let has_none = client(start) == Client::Standalone && !facts.runs;
+    let mut stop = |field: &str, error: &str| found.refuse(Stage::Run, field, error);
     if serving.webhook && has_none {
         stop("authentication", "no client provided, cannot use webhook authentication");
     } else if !serving.webhook && !serving.anonymous && path.is_empty() {
@@ -150,18 +141,13 @@ pub(super) fn users(
 }
 
 /// Loads the certificate of the server, when the kubelet is created.
-pub(super) fn created(
-    facts: &StartFacts<'_>,
-    found: &mut StartExamination,
-    read: &Read,
-    said: &Said,
-    serving: &Serving,
-) {
+pub(super) fn certificate(start: &Start<'_>, found: &mut StartExamination) {
+    let Start { facts, read, said, serving, .. } = start;
     let Some(files) = facts.files else { return };
     let folder = folder(said);
     let mut stop = |by: &'static str, path: &str, refusal: Refusal| {
         let rule = file(by, path, refusal.text);
-        found.stop_perhaps(Stage::Create, rule, refusal.certainty);
+        found.stop(Stage::Create, (rule, refusal.certainty));
     };
     if serving.bootstraps && read.gates.enabled(Gate::RotateKubeletServerCertificate) {
         let words =

@@ -1,9 +1,7 @@
 //! The state files that a start reads: those of the CPU manager, the memory manager, dynamic resource allocation
 //! and the pods' resources.
 
-use super::config::Read;
-use super::cpus::CpuStart;
-use super::{Machine, Stage, StartExamination, StartFacts, StartRule};
+use super::{Stage, Start, StartExamination, StartRule, cpus};
 use kq_answer::Certainty;
 use kq_facts::checkpoint::cpu_manager::{self, CpuRefusal, CpuState};
 use kq_facts::checkpoint::layout::KnownLayouts;
@@ -16,21 +14,9 @@ use kq_k8s::kubelet_rules::KubeletRules;
 use kq_managers::cpu_manager::{StartError, StateError};
 use kq_managers::memory_manager::{KnownMemory, MemoryJudgement};
 
-/// The input of the managers.
-pub(super) struct AtStart<'a> {
-    pub read: &'a Read,
-    /// The kubelet's folder.
-    pub folder: &'a str,
-    pub machine: &'a Machine,
-}
-
 /// Returns the text of a file, if it exists and was read.
-fn text<'f>(
-    facts: &StartFacts<'f>,
-    found: &mut StartExamination,
-    file: StateFile,
-) -> Option<&'f str> {
-    let files = facts.state_files;
+fn text<'f>(start: &Start<'f>, found: &mut StartExamination, file: StateFile) -> Option<&'f str> {
+    let files = start.facts.state_files;
     match files.and_then(|files| files.get(file.name())) {
         Some(Text::Read(text)) => Some(text),
         Some(Text::Absent) => None,
@@ -52,31 +38,28 @@ fn path(folder: &str, file: StateFile) -> String {
 }
 
 /// Checks `dra_manager_state`, when the manager is created.
-pub(super) fn dra(facts: &StartFacts<'_>, found: &mut StartExamination, read: &Read, folder: &str) {
-    if !read.gates.enabled(Gate::DynamicResourceAllocation) {
+pub(super) fn dra(start: &Start<'_>, found: &mut StartExamination) {
+    if !start.read.gates.enabled(Gate::DynamicResourceAllocation) {
         return;
     }
     let file = StateFile::Dra;
-    let Some(text) = text(facts, found, file) else { return };
+    let Some(text) = text(start, found, file) else { return };
     if let Err(refusal) = claims::load(text.as_bytes()).outcome {
         let error =
             format!("create ResourceClaim cache: GetOrCreate() on checkpoint state: {refusal}");
-        let path = path(folder, file);
+        let path = path(start.folder(), file);
         found.stop(Stage::Run, StartRule::StateFile { file, path, error, panics: false });
     }
 }
 
 /// Checks the allocated and the actuated resources of the pods, when the kubelet is created.
-pub(super) fn pods(
-    facts: &StartFacts<'_>,
-    found: &mut StartExamination,
-    read: &Read,
-    folder: &str,
-) {
+pub(super) fn pods(start: &Start<'_>, found: &mut StartExamination) {
+    let Start { facts, read, .. } = start;
+    let folder = start.folder();
     // 1.32 has one file for both, and reads it only with the gate.
     if !facts.version().has_two_files_of_pods() {
         if read.gates.enabled(Gate::InPlacePodVerticalScaling)
-            && let Some(text) = text(facts, found, StateFile::PodStatus)
+            && let Some(text) = text(start, found, StateFile::PodStatus)
             && let Err(refusal) = pod_allocation::load_v1_32(text.as_bytes()).outcome
         {
             let file = StateFile::PodStatus;
@@ -92,13 +75,13 @@ pub(super) fn pods(
     }
     // `NewMainKubelet` makes the allocation manager before the one of the runtime, which has the actuated resources since 1.35.
     let file = StateFile::AllocatedPods;
-    if let Some(text) = text(facts, found, file)
+    if let Some(text) = text(start, found, file)
         && let Err(refusal) = pod_allocation::load(text.as_bytes()).outcome
     {
         panics(found, Stage::Create, folder, file, &file.refusal(&refusal.to_string(), folder));
     }
     let file = StateFile::ActuatedPods;
-    if let Some(text) = text(facts, found, file)
+    if let Some(text) = text(start, found, file)
         && let Err(refusal) = pod_allocation::load(text.as_bytes()).outcome
     {
         let refusal = file.refusal(&refusal.to_string(), folder);
@@ -128,34 +111,30 @@ fn stop(
 ) {
     let path = path(folder, file);
     let rule = StartRule::StateFile { file, path, error, panics: false };
-    found.stop_perhaps(Stage::ContainerManager, rule, certainty);
+    found.stop(Stage::ContainerManager, (rule, certainty));
 }
 
 /// `cpu_manager_state`, when the CPU manager starts.
-pub(super) fn cpu(
-    facts: &StartFacts<'_>,
-    found: &mut StartExamination,
-    at: &AtStart<'_>,
-    manager: Option<CpuStart>,
-) {
+pub(super) fn cpu(start: &Start<'_>, found: &mut StartExamination) {
     let file = StateFile::Cpu;
-    let Some(text) = text(facts, found, file) else { return };
-    let refusal = match manager {
+    let Some(text) = text(start, found, file) else { return };
+    // Why a manager cannot be made was said when it was.
+    let refusal = match cpus::create(start).unwrap_or_default() {
         Some(manager) => {
             if !manager.knows_reserved {
                 found.skip("reserved CPUs that a container has", "the cores of the machine");
             }
-            manager.refusal(text.as_bytes(), at.folder)
+            manager.refusal(text.as_bytes(), start.folder())
         }
         // A manager that cannot be made reads its file nevertheless, once that is fixed.
         None => {
-            let policy = at.read.effective.cpu_manager_policy.as_str();
-            let layouts = KnownLayouts::of(&KubeletRules { gates: at.read.gates });
+            let policy = start.read.effective.cpu_manager_policy.as_str();
+            let layouts = KnownLayouts::of(&KubeletRules { gates: start.read.gates });
             let loaded = cpu_manager::load(text.as_bytes(), layouts, Some(policy), None).outcome;
-            let folder = at.folder.to_owned();
+            let folder = start.folder().to_owned();
             match loaded {
                 Err(refusal) => Some(StartError::File { refusal: Box::new(refusal), folder }),
-                Ok(state) => other_cpus(&state, at).map(StartError::State),
+                Ok(state) => other_cpus(&state, start).map(StartError::State),
             }
         }
     };
@@ -166,16 +145,16 @@ pub(super) fn cpu(
         }
         Some(error) => {
             let error = format!("start cpu manager error: {error}");
-            stop(found, at.folder, file, error, Certainty::Certain);
+            stop(found, start.folder(), file, error, Certainty::Certain);
         }
     }
 }
 
 /// Returns that a state contradicts itself, or has other CPUs than the machine, whatever is reserved of them.
-fn other_cpus(state: &CpuState, at: &AtStart<'_>) -> Option<StateError> {
-    let options = at.read.given.cpu_manager_policy_options.as_ref();
+fn other_cpus(state: &CpuState, start: &Start<'_>) -> Option<StateError> {
+    let options = start.read.given.cpu_manager_policy_options.as_ref();
     let leaves_out = options.is_some_and(|options| options.contains_key("strict-cpu-reservation"));
-    let is_static = at.read.effective.cpu_manager_policy == "static";
+    let is_static = start.read.effective.cpu_manager_policy == "static";
     if !is_static || leaves_out || state.default_cpu_set.is_empty() {
         return None;
     }
@@ -191,20 +170,20 @@ fn other_cpus(state: &CpuState, at: &AtStart<'_>) -> Option<StateError> {
             return Some(StateError::Overlap { pod, container, cpus, default });
         }
     }
-    let available = at.machine.cpus.clone()?;
+    let available = start.machine.cpus.clone()?;
     (known != available).then_some(StateError::OtherCpus { available, known })
 }
 
 /// `memory_manager_state`, when the memory manager starts.
-pub(super) fn memory(facts: &StartFacts<'_>, found: &mut StartExamination, at: &AtStart<'_>) {
+pub(super) fn memory(start: &Start<'_>, found: &mut StartExamination) {
     let file = StateFile::Memory;
-    let Some(text) = text(facts, found, file) else { return };
-    let policy = at.read.effective.memory_manager_policy.as_str();
-    let layouts = KnownLayouts::of(&KubeletRules { gates: at.read.gates });
+    let Some(text) = text(start, found, file) else { return };
+    let policy = start.read.effective.memory_manager_policy.as_str();
+    let layouts = KnownLayouts::of(&KubeletRules { gates: start.read.gates });
     let loaded = memory_manager::load(text.as_bytes(), layouts, Some(policy)).outcome;
     let (error, certainty) = match loaded {
         Ok(state) if policy == "Static" => {
-            let known = known_memory(at);
+            let known = known_memory(start);
             if !known.has_machine() {
                 found.skip("a memory_manager_state of another machine", "the machine's NUMA nodes");
             }
@@ -216,7 +195,7 @@ pub(super) fn memory(facts: &StartFacts<'_>, found: &mut StartExamination, at: &
                 Ok(()) => (None, certainty),
                 Err(error) => match error.panic_text() {
                     Some(text) => {
-                        return panics(found, Stage::ContainerManager, at.folder, file, text);
+                        return panics(found, Stage::ContainerManager, start.folder(), file, text);
                     }
                     None => (Some(error.to_string()), certainty),
                 },
@@ -225,13 +204,15 @@ pub(super) fn memory(facts: &StartFacts<'_>, found: &mut StartExamination, at: &
         Ok(_) => (None, Certainty::Certain),
         Err(refusal @ MemoryRefusal::Panic { .. }) => {
             let stage = Stage::ContainerManager;
-            return panics(found, stage, at.folder, file, &refusal.to_string());
+            return panics(found, stage, start.folder(), file, &refusal.to_string());
         }
-        Err(refusal) => (Some(file.refusal(&refusal.to_string(), at.folder)), Certainty::Certain),
+        Err(refusal) => {
+            (Some(file.refusal(&refusal.to_string(), start.folder())), Certainty::Certain)
+        }
     };
     if let Some(error) = error {
         let error = format!("start memory manager error: {error}");
-        stop(found, at.folder, file, error, certainty);
+        stop(found, start.folder(), file, error, certainty);
     }
 }
 
@@ -239,10 +220,10 @@ pub(super) fn memory(facts: &StartFacts<'_>, found: &mut StartExamination, at: &
 const DIFFERS: &str = "[memorymanager] the expected machine state is different from the real one";
 
 /// Collects what the static policy compares its state with.
-fn known_memory(at: &AtStart<'_>) -> KnownMemory {
+fn known_memory(start: &Start<'_>) -> KnownMemory {
     KnownMemory {
-        numa_memory: at.machine.numa_memory.clone(),
-        huge_pages: at.machine.numa_huge_pages.clone(),
-        reserved_memory: Some(at.read.given.reserved_memory.clone().unwrap_or_default()),
+        numa_memory: start.machine.numa_memory.clone(),
+        huge_pages: start.machine.numa_huge_pages.clone(),
+        reserved_memory: Some(start.read.given.reserved_memory.clone().unwrap_or_default()),
     }
 }

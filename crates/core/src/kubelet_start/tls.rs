@@ -1,7 +1,7 @@
 //! Versions, ciphers and curves of TLS: `InitializeTLS` in `cmd/kubelet/app/server.go`, `ciphersuites_flag.go` and
 //! `curves_flag.go` in `component-base/cli/flag`.
 
-use super::{Stage, StartExamination, StartRule};
+use super::{Stage, Start, StartExamination};
 use kq_facts::kubelet_config::KubeletConfiguration;
 use kq_k8s::go_text::quote;
 use std::collections::BTreeSet;
@@ -41,35 +41,36 @@ const CIPHERS: [&str; 27] = [
 const CURVES: [i32; 7] = [23, 24, 25, 29, 4587, 4588, 4589];
 
 /// Checks ciphers, the oldest version, and curves; the first problem stops the kubelet.
-pub(super) fn examine(found: &mut StartExamination, given: &KubeletConfiguration) {
+pub(super) fn settings(start: &Start<'_>, found: &mut StartExamination) {
+    if let Some((field, error)) = problem(&start.read.given) {
+        found.refuse(Stage::Dependencies, field, error);
+    }
+}
+
+fn problem(given: &KubeletConfiguration) -> Option<(&'static str, String)> {
     let ciphers = given.tls_cipher_suites.as_deref().unwrap_or_default();
     if let Some(cipher) = ciphers.iter().find(|name| !CIPHERS.contains(&name.as_str())) {
         let error = format!("Cipher suite {cipher} not supported or doesn't exist");
-        return refuse(found, "tlsCipherSuites", error);
+        return Some(("tlsCipherSuites", error));
     }
     let version = given.tls_min_version.as_deref().unwrap_or_default();
     let known = ["", "VersionTLS10", "VersionTLS11", "VersionTLS12", "VersionTLS13"];
     if !known.contains(&version) {
-        let error = format!("unknown tls version {}", quote(version));
-        return refuse(found, "tlsMinVersion", error);
+        return Some(("tlsMinVersion", format!("unknown tls version {}", quote(version))));
     }
     let mut seen = BTreeSet::new();
-    for curve in given.tls_curve_preferences.iter().flatten() {
-        let problem = if !(1..=65535).contains(curve) {
+    given.tls_curve_preferences.iter().flatten().find_map(|curve| {
+        let error = if !(1..=65535).contains(curve) {
             format!("curve preference {curve} is out of range (must be 1-65535)")
         } else if !seen.insert(curve) {
             format!("duplicate curve preference {curve}")
         } else if !CURVES.contains(curve) {
             format!("curve preference {curve} is not supported by the current Go version")
         } else {
-            continue;
+            return None;
         };
-        return refuse(found, "tlsCurvePreferences", problem);
-    }
-}
-
-fn refuse(found: &mut StartExamination, field: &str, error: String) {
-    found.stop(Stage::Dependencies, StartRule::Setting { field: field.to_owned(), error });
+        Some(("tlsCurvePreferences", error))
+    })
 }
 
 #[cfg(test)]
@@ -88,10 +89,9 @@ mod tests {
                 tls_curve_preferences: Some(curves),
                 ..KubeletConfiguration::default()
             };
-            let mut found = StartExamination::default();
-            examine(&mut found, &given);
-            let said: Vec<_> = found.problems.iter().map(|it| it.rule.to_string()).collect();
-            assert_eq!(said, Vec::from_iter(expected.map(str::to_owned)));
+            let said = problem(&given);
+            let expected = expected.map(|error| ("tlsCurvePreferences", error.to_owned()));
+            assert_eq!(said, expected);
         }
     }
 }
