@@ -64,7 +64,7 @@ impl CpuShares<'_> {
         metrics.gauge(
             "kq_cpu_share_cpus",
             "CPUs that a container gets when every container is busy",
-            rows().map(|(labels, share)| (labels, share.cpus.as_ref().and_then(|it| it.to_f64()))),
+            rows().map(|(labels, share)| (labels, share.as_f64())),
         );
         metrics.gauge(
             "kq_cpu_share_request_cpus",
@@ -104,6 +104,13 @@ pub struct Share<'p> {
     pub limited_by: String,
     /// The cgroup at which that is decided, where it is not the container's own.
     pub at: Option<String>,
+}
+
+impl Share<'_> {
+    /// Returns the CPUs that it gets; `None`: a value that decides is unknown.
+    pub fn as_f64(&self) -> Option<f64> {
+        self.cpus.as_ref()?.to_f64()
+    }
 }
 
 fn fraction<S: Serializer>(cpus: &Option<BigRational>, serializer: S) -> Result<S::Ok, S::Error> {

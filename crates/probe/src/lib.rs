@@ -19,7 +19,7 @@ pub mod plan;
 pub mod pod_status;
 mod prepare;
 pub mod reason;
-mod recorded;
+pub mod recorded;
 pub mod report;
 mod results;
 mod retry;

@@ -1,10 +1,13 @@
-//! What the page is made of: the answers about a node, each with the command that gives it. Where a section decides, it has
-//! the answer itself. What it only shows, it takes from the JSON, as its marks name their places there; a field that is not
-//! there is not an error, and the page leaves its place empty.
+//! What the page is made of: the answers about a node, each with the command that gives it. Sections draw the answers
+//! themselves; the page embeds their documents, in which marks name their places.
 
-use super::text::whole;
-use kq_answer::{Answer, Document};
-use kq_core::question::kinds::{EvictionRank, ImageGcAnswer, NodeChecks, PodReadmission, WhatIf};
+use super::drawn::{Cgroup, CpuTime, Devices};
+use super::text::{shown, whole};
+use kq_answer::{Answer, Basis, Document};
+use kq_core::question::kinds::{
+    EvictionRank, ImageDisk, ImageGcAnswer, ImageList, NodeChecks, PodPreemption, PodReadmission,
+    ProbePlan, WhatIf,
+};
 use kq_output::terminal::is_unsafe;
 use kq_output::value::to_value;
 use maud::{Markup, PreEscaped, html};
@@ -12,7 +15,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io;
 
-/// The answers about a node.
+/// The answers about a node. A question that was not asked is `None`.
 #[derive(Clone, Debug, Default)]
 pub struct NodeAnswers {
     /// The name of the node.
@@ -25,23 +28,32 @@ pub struct NodeAnswers {
     pub sources: Vec<String>,
     /// The checks of the node.
     pub doctor: Option<Answered<NodeChecks>>,
+    /// The values and the usage of its cgroups.
+    pub usage: Option<Answered<Vec<Cgroup>>>,
+    /// How the CPUs are divided.
+    pub shares: Option<Answered<CpuTime>>,
+    pub images: Option<Answered<ImageList>>,
     /// The next collection of images.
     pub collection: Option<Answered<ImageGcAnswer>>,
+    /// What the disk of the images holds.
+    pub disk: Option<Answered<ImageDisk>>,
+    pub devices: Option<Answered<Devices>>,
+    pub probes: Option<Answered<ProbePlan>>,
     /// The start of the kubelet.
     pub restart: Option<Answered<PodReadmission>>,
+    /// Room for a critical pod.
+    pub preemption: Option<Answered<PodPreemption>>,
     /// The order of eviction, for the signals of [`names::EVICTION`].
     pub evictions: BTreeMap<&'static str, Answered<EvictionRank>>,
     /// The changes that were asked about, as they were typed; their answers are named `what-if-0`, ...
     pub changes: Vec<(String, Answered<WhatIf>)>,
-    /// The other answers by name: [`names`].
-    pub others: BTreeMap<String, Answered>,
     /// The snapshot, packed; `None`: the page does not hold it.
     pub snapshot: Option<Vec<u8>>,
 }
 
 /// A question, and its answer.
 #[derive(Clone, Debug)]
-pub struct Answered<A = ()> {
+pub struct Answered<A> {
     /// The command that gives it.
     pub command: String,
     /// Why it is this question and not another; empty: no reason is needed.
@@ -50,10 +62,11 @@ pub struct Answered<A = ()> {
     pub answer: Result<Reply<A>, NoAnswer>,
 }
 
-/// An answer, and the document of it that is embedded.
+/// What a section draws of an answer, and the document that is embedded.
 #[derive(Clone, Debug)]
-pub struct Reply<A = ()> {
+pub struct Reply<A> {
     answer: A,
+    basis: Basis,
     document: Value,
 }
 
@@ -61,16 +74,17 @@ impl<A: Answer> Reply<A> {
     /// Returns an answer with its document.
     /// Fails for a value that JSON cannot have.
     pub fn of(answer: A) -> io::Result<Self> {
-        let document = to_value(&Document::of(&answer))?;
-        Ok(Self { answer, document })
+        let Reply { basis, document, .. } = Reply::drawing(&answer, ())?;
+        Ok(Self { answer, basis, document })
     }
 }
 
-impl Reply {
-    /// Returns the document of an answer whose type no section needs.
+impl<A> Reply<A> {
+    /// Returns a part of an answer that lives no longer, with its document.
     /// Fails for a value that JSON cannot have.
-    pub fn document(answer: &impl Answer) -> io::Result<Self> {
-        Ok(Self { answer: (), document: to_value(&Document::of(answer))? })
+    pub fn drawing(answer: &impl Answer, part: A) -> io::Result<Self> {
+        let (basis, document) = (answer.basis().clone(), to_value(&Document::of(answer))?);
+        Ok(Self { answer: part, basis, document })
     }
 }
 
@@ -85,15 +99,19 @@ pub struct NoAnswer {
 const NOT_ASKED: &NoAnswer = &NoAnswer { reason: String::new(), hints: Vec::new() };
 
 /// An answer as a section reads it.
-#[derive(Clone, Copy, Debug)]
-pub struct Found<'a> {
+#[derive(Debug)]
+pub struct Found<'a, A> {
     /// The name of the embedded document, which is unique on the page: its element is `answer-NAME`.
     pub id: &'a str,
-    /// The document.
-    pub value: &'a Value,
-    pub command: &'a str,
-    /// Why it is this question.
-    pub note: &'a str,
+    pub answer: &'a A,
+    question: &'a Question<'a>,
+}
+
+impl<'a, A> Found<'a, A> {
+    /// Returns the command that gives it.
+    pub fn command(&self) -> &'a str {
+        self.question.command
+    }
 }
 
 /// A question of a page, whatever the type of its answer.
@@ -103,14 +121,14 @@ pub struct Question<'a> {
     pub id: String,
     pub command: &'a str,
     note: &'a str,
-    /// The document, or why there is none.
-    pub document: Result<&'a Value, &'a NoAnswer>,
+    /// The document and what it rests on, or why there is none.
+    pub document: Result<(&'a Value, &'a Basis), &'a NoAnswer>,
 }
 
 impl<'a> Question<'a> {
-    fn of<A>(name: &str, prefix: &str, answered: &'a Answered<A>) -> (String, Self) {
+    fn of<A>(prefix: &str, name: &str, answered: &'a Answered<A>) -> (String, Self) {
         let Answered { command, note, answer } = answered;
-        let document = answer.as_ref().map(|reply| &reply.document);
+        let document = answer.as_ref().map(|reply| (&reply.document, &reply.basis));
         let question = Self { id: format!("{prefix}{name}"), command, note, document };
         (name.to_owned(), question)
     }
@@ -130,62 +148,61 @@ pub struct NodePage<'a> {
 impl<'a> NodePage<'a> {
     /// Returns the answers with identifiers that begin so.
     pub fn new(node: &'a NodeAnswers, prefix: &str) -> Self {
-        let others = node.others.iter().map(|(name, it)| Question::of(name, prefix, it));
-        let mut questions: BTreeMap<_, _> = others.collect();
-        questions.extend(node.doctor.as_ref().map(|it| Question::of(names::DOCTOR, prefix, it)));
-        questions.extend(node.collection.as_ref().map(|it| Question::of(names::GC, prefix, it)));
-        questions.extend(node.restart.as_ref().map(|it| Question::of(names::RESTART, prefix, it)));
-        questions.extend(node.evictions.iter().map(|(name, it)| Question::of(name, prefix, it)));
-        questions.extend(
-            node.changes
-                .iter()
-                .enumerate()
-                .map(|(at, (_, it))| Question::of(&names::what_if(at), prefix, it)),
+        let mut questions = BTreeMap::new();
+        macro_rules! ask {
+            ($($name:expr => $answered:expr),*) => {
+                $(questions.extend($answered.into_iter().map(|it| Question::of(prefix, $name, it)));)*
+            };
+        }
+        ask!(
+            names::DOCTOR => &node.doctor, names::USAGE => &node.usage, names::SHARES => &node.shares,
+            names::IMAGES => &node.images, names::GC => &node.collection, names::DISK => &node.disk,
+            names::DEVICES => &node.devices, names::PROBES => &node.probes,
+            names::RESTART => &node.restart, names::PREEMPT => &node.preemption
         );
+        questions.extend(node.evictions.iter().map(|(name, it)| Question::of(prefix, name, it)));
+        let changes = node.changes.iter().enumerate();
+        questions
+            .extend(changes.map(|(at, (_, it))| Question::of(prefix, &names::what_if(at), it)));
         Self { node, prefix: prefix.to_owned(), questions }
     }
 
-    /// Returns an answer, or why there is none.
-    pub fn find(&'a self, name: &str) -> Result<Found<'a>, &'a NoAnswer> {
-        let Some(Question { id, command, note, document }) = self.questions.get(name) else {
-            return Err(NOT_ASKED);
-        };
-        (*document).map(|value| Found { id, value, command, note })
-    }
-
-    /// Returns the checks of the node.
-    pub fn doctor(&'a self) -> Result<(Found<'a>, &'a NodeChecks), &'a NoAnswer> {
-        self.typed(names::DOCTOR, self.node.doctor.as_ref())
-    }
-
-    /// Returns the next collection of images.
-    pub fn collection(&'a self) -> Result<(Found<'a>, &'a ImageGcAnswer), &'a NoAnswer> {
-        self.typed(names::GC, self.node.collection.as_ref())
-    }
-
-    /// Returns the start of the kubelet.
-    pub fn restart(&'a self) -> Result<(Found<'a>, &'a PodReadmission), &'a NoAnswer> {
-        self.typed(names::RESTART, self.node.restart.as_ref())
-    }
-
-    /// Returns the order of eviction for a signal, by the name of the answer.
-    pub fn eviction(&'a self, name: &str) -> Result<(Found<'a>, &'a EvictionRank), &'a NoAnswer> {
-        self.typed(name, self.node.evictions.get(name))
-    }
-
-    /// Returns the effect of a change.
-    pub fn what_if(&'a self, at: usize) -> Result<(Found<'a>, &'a WhatIf), &'a NoAnswer> {
-        self.typed(&names::what_if(at), self.node.changes.get(at).map(|(_, it)| it))
-    }
-
-    fn typed<A>(
+    /// Returns the answer to a question, or why there is none.
+    pub fn find<A>(
         &'a self,
         name: &str,
         answered: Option<&'a Answered<A>>,
-    ) -> Result<(Found<'a>, &'a A), &'a NoAnswer> {
-        let found = self.find(name)?;
-        let answered = answered.ok_or(NOT_ASKED)?;
-        answered.answer.as_ref().map(|reply| (found, &reply.answer))
+    ) -> Result<Found<'a, A>, &'a NoAnswer> {
+        let (Some(question), Some(answered)) = (self.questions.get(name), answered) else {
+            return Err(NOT_ASKED);
+        };
+        let reply = answered.answer.as_ref()?;
+        Ok(Found { id: &question.id, answer: &reply.answer, question })
+    }
+
+    /// Returns the checks of the node.
+    pub fn doctor(&'a self) -> Result<Found<'a, NodeChecks>, &'a NoAnswer> {
+        self.find(names::DOCTOR, self.node.doctor.as_ref())
+    }
+
+    /// Returns the values and the usage of cgroups.
+    pub fn usage(&'a self) -> Result<Found<'a, Vec<Cgroup>>, &'a NoAnswer> {
+        self.find(names::USAGE, self.node.usage.as_ref())
+    }
+
+    /// Returns the next collection of images.
+    pub fn collection(&'a self) -> Result<Found<'a, ImageGcAnswer>, &'a NoAnswer> {
+        self.find(names::GC, self.node.collection.as_ref())
+    }
+
+    /// Returns the devices.
+    pub fn devices(&'a self) -> Result<Found<'a, Devices>, &'a NoAnswer> {
+        self.find(names::DEVICES, self.node.devices.as_ref())
+    }
+
+    /// Returns the order of eviction for a signal, by the name of the answer.
+    pub fn eviction(&'a self, name: &str) -> Result<Found<'a, EvictionRank>, &'a NoAnswer> {
+        self.find(name, self.node.evictions.get(name))
     }
 
     /// Returns true if a question has no answer.
@@ -208,25 +225,27 @@ pub fn command(command: &str) -> Markup {
 pub fn no_answer(question: Option<&Question<'_>>, why: &NoAnswer) -> Markup {
     html! {
         div.none {
-            p { strong { "No answer: " } (super::text::shown(&why.reason)) }
-            @for hint in &why.hints { p.hint { "Hint: " (super::text::shown(hint)) } }
+            p { strong { "No answer: " } (shown(&why.reason)) }
+            @for hint in &why.hints { p.hint { "Hint: " (shown(hint)) } }
         }
         @if let Some(question) = question { (command(question.command)) }
     }
 }
 
-/// Returns what an answer lacks and warns of, and in how many assumptions it trusts.
-pub fn doubts(found: Found<'_>) -> Markup {
-    let (missing, warnings) = (found.value.list("missing"), found.value.list("warnings"));
+/// Returns what an answer lacks and warns of, and the command that gives it.
+pub fn doubts<A>(found: &Found<'_, A>) -> Markup {
+    let Question { command: by, note, document, .. } = found.question;
+    let basis = document.ok().map(|(_, basis)| basis);
     html! {
-        @if !found.note.is_empty() { p.doubt { (super::text::shown(found.note)) } }
-        @for lacks in missing {
-            p.doubt { strong { "Missing: " } (super::text::shown(lacks.text("text")))
-                @if let Some(flag) = lacks.list("flags").first().and_then(Value::as_str) { " (" code { (flag) } ")" } }
+        @if !note.is_empty() { p.doubt { (shown(note)) } }
+        @for lacks in basis.iter().flat_map(|it| &it.missing) {
+            p.doubt { strong { "Missing: " } (shown(&lacks.text))
+                @if let Some(flag) = lacks.flags.first() { " (" code { (flag) } ")" } }
         }
-        @for warning in warnings {
-            p.doubt { strong { "Warning: " } (super::text::shown(warning.text("text"))) }
+        @for warning in basis.iter().flat_map(|it| &it.warnings) {
+            p.doubt { strong { "Warning: " } (shown(&warning.text)) }
         }
+        (command(by))
     }
 }
 
@@ -235,7 +254,7 @@ pub fn embed(page: &NodePage<'_>, budget: usize) -> (Markup, Vec<(String, usize)
     let mut documents: Vec<(&str, &str, String)> = page
         .questions
         .iter()
-        .filter_map(|(name, it)| Some((name.as_str(), it.id.as_str(), json(it.document.ok()?))))
+        .filter_map(|(name, it)| Some((name.as_str(), it.id.as_str(), json(it.document.ok()?.0))))
         .collect();
     documents.sort_by_key(|(_, _, json)| json.len());
     let (mut markup, mut left_out, mut room) = (String::new(), Vec::new(), budget);
@@ -269,75 +288,6 @@ pub fn json(value: &Value) -> String {
         }
     }
     safe
-}
-
-/// Fields of a JSON object, by name or by JSON pointer.
-pub trait Fields {
-    /// Returns a value below this one: a name, or a pointer such as `/run/usage`.
-    fn field(&self, path: &str) -> &Value;
-
-    /// Returns a text; the empty one where there is none.
-    fn text(&self, path: &str) -> &str {
-        self.field(path).as_str().unwrap_or_default()
-    }
-
-    /// Returns a whole number.
-    fn number(&self, path: &str) -> Option<i64> {
-        self.field(path).as_i64()
-    }
-
-    /// Returns a list; the empty one where there is none.
-    fn list(&self, path: &str) -> &[Value] {
-        self.field(path).as_array().map(Vec::as_slice).unwrap_or_default()
-    }
-
-    /// Returns true if the field is `true`.
-    fn is(&self, path: &str) -> bool {
-        self.field(path).as_bool().unwrap_or_default()
-    }
-
-    /// Returns a text, if it is one that is not empty.
-    fn some_text(&self, path: &str) -> Option<&str> {
-        Some(self.text(path)).filter(|text| !text.is_empty())
-    }
-
-    /// Returns the sentence of a reason: its `text`, or the value where it is a text itself.
-    fn sentence(&self, path: &str) -> String {
-        let reason = self.field(path);
-        let one = |reason: &Value| match reason {
-            Value::String(text) => text.clone(),
-            reason => reason.text("text").to_owned(),
-        };
-        match reason {
-            Value::Array(reasons) => reasons.iter().map(one).collect::<Vec<_>>().join("; "),
-            reason => one(reason),
-        }
-    }
-}
-
-impl Fields for Value {
-    fn field(&self, path: &str) -> &Value {
-        const NOTHING: &Value = &Value::Null;
-        let found = match path.starts_with('/') {
-            true => self.pointer(path),
-            false => self.get(path),
-        };
-        found.unwrap_or(NOTHING)
-    }
-}
-
-/// Returns a scalar as text: what it is compared by, and what `data-` attributes hold.
-pub fn scalar(value: &Value) -> Option<String> {
-    match value {
-        Value::String(text) => Some(text.clone()),
-        // As scripts write it: without a fraction that is zero.
-        Value::Number(number) => {
-            let text = number.to_string();
-            Some(text.strip_suffix(".0").map(str::to_owned).unwrap_or(text))
-        }
-        Value::Bool(is) => Some(is.to_string()),
-        Value::Null | Value::Array(_) | Value::Object(_) => None,
-    }
 }
 
 /// The names of answers.
@@ -391,30 +341,17 @@ mod tests {
 
     #[test]
     fn large_answers_are_left_out() {
-        let answered = |value: Value| Answered {
-            command: "kq".to_owned(),
-            note: String::new(),
-            answer: Ok(Reply { answer: (), document: value }),
+        let (node, basis) = (NodeAnswers::default(), Basis::default());
+        let page = |value| {
+            let (id, document) = ("n1-gc".to_owned(), Ok((value, &basis)));
+            let question = Question { id, command: "kq", note: "", document };
+            let questions = [("gc".to_owned(), question)].into();
+            NodePage { node: &node, prefix: "n1-".to_owned(), questions }
         };
-        let answers = [("small", json!(1)), ("large", json!("x".repeat(100)))];
-        let answers = answers.map(|(name, value)| (name.to_owned(), answered(value)));
-        let node = NodeAnswers { others: answers.into(), ..NodeAnswers::default() };
-        let (markup, left_out) = embed(&NodePage::new(&node, "n1-"), 50);
-        assert_eq!(
-            markup.0,
-            "<script type=\"application/json\" id=\"answer-n1-small\">1</script>\n"
-        );
-        assert_eq!(left_out, [("large".to_owned(), 102)]);
-    }
-
-    #[test]
-    fn absent_fields_are_empty() {
-        let value = json!({"a": {"b": 1}, "because": [{"text": "x"}, "y"], "t": "z"});
-        assert_eq!((value.number("/a/b"), value.number("b")), (Some(1), None));
-        assert_eq!((value.text("t"), value.text("u"), value.list("a").len()), ("z", "", 0));
-        assert_eq!(value.sentence("because"), "x; y");
-        assert_eq!(scalar(value.field("/a/b")).as_deref(), Some("1"));
-        assert_eq!(scalar(&json!(0.0)).as_deref(), Some("0"));
-        assert_eq!(scalar(&json!(0.25)).as_deref(), Some("0.25"));
+        let (small, large) = (json!(1), json!("x".repeat(100)));
+        let (markup, left_out) = embed(&page(&small), 50);
+        assert_eq!(markup.0, "<script type=\"application/json\" id=\"answer-n1-gc\">1</script>\n");
+        assert_eq!(left_out, []);
+        assert_eq!(embed(&page(&large), 50).1, [("gc".to_owned(), 102)]);
     }
 }

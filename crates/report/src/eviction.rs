@@ -1,6 +1,6 @@
 //! Eviction: the distance of each signal to its thresholds, and the order in which pods would go, of `kq evict rank`.
 
-use super::answers::{Found, NodePage, command, doubts, names};
+use super::answers::{Found, NodePage, doubts, names};
 use super::findings::about;
 use super::mark::{Mark, Place, percent};
 use super::memory::size;
@@ -20,14 +20,15 @@ const FIRST: usize = 10;
 /// Returns the section.
 pub fn eviction(page: &NodePage<'_>) -> Section {
     let (id, title) = ("eviction", "Eviction");
-    let found: Vec<Ranked<'_>> =
+    let found: Vec<Found<'_, EvictionRank>> =
         names::EVICTION.iter().filter_map(|(name, _)| page.eviction(name).ok()).collect();
-    let failed =
-        names::EVICTION.iter().filter_map(|(name, signal)| Some((*signal, page.find(name).err()?)));
-    let thresholds = found.iter().flat_map(|(found, rank)| {
-        rank.thresholds.iter().zip(Place::all(found.id, found.value, "/thresholds"))
-    });
-    let thresholds: Vec<Threshold<'_>> = thresholds.collect();
+    let failed = names::EVICTION
+        .iter()
+        .filter_map(|(name, signal)| Some((*signal, page.eviction(name).err()?)));
+    let thresholds: Vec<Threshold<'_>> = found
+        .iter()
+        .flat_map(|rank| Place::new(rank.id, "/thresholds").each(&rank.answer.thresholds))
+        .collect();
     let met = thresholds.iter().filter(|(row, _)| row.met == Some(true)).count();
     Section {
         id,
@@ -43,9 +44,9 @@ pub fn eviction(page: &NodePage<'_>) -> Section {
         body: html! {
             (about(page, id))
             @if !thresholds.is_empty() { (margins(&thresholds)) }
-            @for ranked in &found { @if !ranked.1.thresholds.is_empty() { (order(*ranked)) } }
-            @for ranked in &found { @if ranked.1.thresholds.is_empty() {
-                details.rows { summary { "Order for " (ranked.1.signal) span.n { "no threshold" } } (order(*ranked)) }
+            @for rank in &found { @if !rank.answer.thresholds.is_empty() { (order(rank)) } }
+            @for rank in &found { @if rank.answer.thresholds.is_empty() {
+                details.rows { summary { "Order for " (rank.answer.signal) span.n { "no threshold" } } (order(rank)) }
             } }
             @if !found.is_empty() { (ranks(&found)) }
             @for (signal, why) in failed.filter(|(_, why)| !why.reason.is_empty()) {
@@ -55,9 +56,6 @@ pub fn eviction(page: &NodePage<'_>) -> Section {
         },
     }
 }
-
-/// The order of a signal, and where it is embedded.
-type Ranked<'a> = (Found<'a>, &'a EvictionRank);
 
 /// A threshold, and its place in the embedded answer.
 type Threshold<'a> = (&'a ThresholdRow, Place<'a>);
@@ -97,7 +95,8 @@ fn margin(row: &ThresholdRow, place: &Place<'_>) -> Markup {
                     svg.line {
                         rect.track y="5" width="100%" height="12" {}
                         (Mark::new("rect", if is_met { "used crossed" } else { "used" }).across(0.0, used).with("y", "5").with("height", "12")
-                            .called(signal.as_str()).of(place, &["available", "capacity", "threshold", "margin", "met"]).empty())
+                            .called(signal.as_str()).of(place).data("available", &row.available).data("capacity", &row.capacity)
+                            .data("threshold", &row.threshold).data("margin", &row.margin).data("met", &row.met).empty())
                         @if at > used { rect.left x=(percent(used)) y="5" width=(percent(at - used)) height="12" {} }
                         line.tick.evict x1=(percent(at)) x2=(percent(at)) y1="1" y2="21" {}
                     }
@@ -115,10 +114,11 @@ fn margin(row: &ThresholdRow, place: &Place<'_>) -> Markup {
     }
 }
 
-fn order((found, rank): Ranked<'_>) -> Markup {
-    let places = Place::all(found.id, found.value, "/items");
+fn order(found: &Found<'_, EvictionRank>) -> Markup {
+    let rank = found.answer;
+    let items = Place::new(found.id, "/items").each(&rank.items);
     let signal = rank.signal;
-    let first: Vec<_> = rank.items.iter().zip(&places).take(FIRST).collect();
+    let first = &items[..items.len().min(FIRST)];
     let amounts = first.iter().flat_map(|(item, _)| [usage(item), item.request]);
     let widest = amounts.flatten().max().unwrap_or_default() as f64;
     html! {
@@ -126,16 +126,15 @@ fn order((found, rank): Ranked<'_>) -> Markup {
         p.note { (shown(&sentences(&rank.now))) @if let Some(before) = rank.before.first() { ". Before that, " (shown(&before.to_string())) "." } }
         @if !first.is_empty() {
             (figure(&format!("The first pods in the order of eviction for {signal}"), html! {
-                ol.order { @for (item, place) in &first { (ranked(item, place, signal, widest)) } }
+                ol.order { @for (item, place) in first { (ranked(item, place, signal, widest)) } }
             }, html! {
                 @if first.iter().any(|(item, _)| item.request.is_some()) {
                     (key("over", "usage above the request")) (key("within", "usage within the request")) (key("tick request", "request"))
                 }
-                @if places.len() > first.len() { span.key { "The first " (first.len()) " of " (places.len()) " pods." } }
+                @if items.len() > first.len() { span.key { "The first " (first.len()) " of " (items.len()) " pods." } }
             }))
         }
         (doubts(found))
-        (command(found.command))
     }
 }
 
@@ -165,7 +164,12 @@ fn ranked(item: &RankItem, place: &Place<'_>, signal: Signal, widest: f64) -> Ma
     Mark::new("li", "lane")
         .of_pod(&item.pod.namespace, &item.pod.name)
         .called("")
-        .of(place, &["rank", "usage", "request", "over", "priority"])
+        .of(place)
+        .data("rank", &item.rank)
+        .data("usage", &item.usage)
+        .data("request", &item.request)
+        .data("over", &item.over)
+        .data("priority", &item.priority)
         .holding(html! {
             span.what { span.place { (place_text) } strong { (name) } }
             (bullet.draw())
@@ -179,10 +183,10 @@ fn ranked(item: &RankItem, place: &Place<'_>, signal: Signal, widest: f64) -> Ma
 }
 
 /// A table of all pods, with the rank for each signal.
-fn ranks(found: &[Ranked<'_>]) -> Markup {
+fn ranks(found: &[Found<'_, EvictionRank>]) -> Markup {
     let mut pods: BTreeMap<(&str, &str), Vec<Option<&RankItem>>> = BTreeMap::new();
-    for (at, (_, rank)) in found.iter().enumerate() {
-        for item in &rank.items {
+    for (at, rank) in found.iter().enumerate() {
+        for item in &rank.answer.items {
             let ranks = pods.entry((&item.pod.namespace, &item.pod.name)).or_default();
             ranks.resize(at, None);
             ranks.push(Some(item));
@@ -198,15 +202,15 @@ fn ranks(found: &[Ranked<'_>]) -> Markup {
         "pod",
         html! {
             th scope="col" { "Pod" } th.num scope="col" { "Priority" }
-            @for (_, rank) in found { th.num scope="col" { (rank.signal) } th.num scope="col" { "Usage" } }
+            @for rank in found { th.num scope="col" { (rank.answer.signal) } th.num scope="col" { "Usage" } }
         },
         html! { @for ((namespace, name), items) in &rows { tr data-pod=(pod(namespace, name)) {
             th scope="row" { (pod(namespace, name)) }
             td.num { (or_dash(items.iter().flatten().next().map(|item| item.priority.to_string()))) }
-            @for (at, (_, rank)) in found.iter().enumerate() {
+            @for (at, rank) in found.iter().enumerate() {
                 @let item = items.get(at).copied().flatten();
                 td.num { (or_dash(item.map(|item| item.rank.to_string()))) }
-                td.num { (or_dash(item.and_then(usage).map(|usage| amount(rank.signal, usage)))) }
+                td.num { (or_dash(item.and_then(usage).map(|usage| amount(rank.answer.signal, usage)))) }
             }
         } } },
     )
@@ -215,7 +219,6 @@ fn ranks(found: &[Ranked<'_>]) -> Markup {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[test]
     fn amounts_have_the_unit_of_their_signal() {
@@ -240,10 +243,8 @@ mod tests {
             met: Some(true),
             reclaim: &[],
         };
-        let document = json!({"thresholds": [{"margin": -1024}]});
-        let places = Place::all("evict-memory", &document, "/thresholds");
-        let thresholds: Vec<_> = [&row].into_iter().zip(places).collect();
-        let drawn = margins(&thresholds).0;
+        let rows = [row];
+        let drawn = margins(&Place::new("evict-memory", "/thresholds").each(&rows)).0;
         assert!(
             drawn.contains("crossed by 1Ki") && drawn.contains("data-margin=\"-1024\""),
             "{drawn}"

@@ -1,21 +1,25 @@
 //! What the answers rest on: sources, facts with their origins, assumptions, what is missing, and the commands.
 
-use super::answers::{Fields, NodePage, names};
+use super::answers::NodePage;
 use super::findings::about;
 use super::section::{Section, closed, table};
 use super::text::{shown, whole};
+use kq_answer::{Basis, Fact};
 use maud::{Markup, html};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Returns the section; `left_out`: the answers that are too large for the page.
 pub fn facts(page: &NodePage<'_>, left_out: &[(String, usize)]) -> Section {
-    let answers: Vec<(&str, &Value)> = page
+    let answers: Vec<(&str, &Basis)> = page
         .questions
         .iter()
-        .filter_map(|(name, question)| Some((name.as_str(), question.document.ok()?)))
+        .filter_map(|(name, question)| Some((name.as_str(), question.document.ok()?.1)))
         .collect();
-    let missing = texts(&answers, "missing");
+    let missing = texts(&answers, |basis| basis.missing.iter().map(|it| &it.text).collect());
+    let warnings = texts(&answers, |basis| basis.warnings.iter().map(|it| &it.text).collect());
+    let assumptions =
+        texts(&answers, |basis| basis.assumptions.iter().map(|it| &it.text).collect());
     Section {
         id: "facts",
         title: "Facts",
@@ -28,9 +32,9 @@ pub fn facts(page: &NodePage<'_>, left_out: &[(String, usize)]) -> Section {
         body: html! {
             (about(page, "facts"))
             (list("Missing facts", "fact", &missing))
-            (list("Warnings", "warning", &texts(&answers, "warnings")))
+            (list("Warnings", "warning", &warnings))
             (known(&answers))
-            (list("Assumptions", "assumption", &texts(&answers, "assumptions")))
+            (list("Assumptions", "assumption", &assumptions))
             (sources(&page.node.sources))
             (asked(page, left_out))
         },
@@ -38,17 +42,22 @@ pub fn facts(page: &NodePage<'_>, left_out: &[(String, usize)]) -> Section {
 }
 
 /// Returns the texts of a part of all answers, with the answers that have them.
-fn texts(answers: &[(&str, &Value)], part: &str) -> BTreeMap<String, BTreeSet<String>> {
-    let mut texts: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for (name, answer) in answers {
-        for it in answer.list(part) {
-            texts.entry(it.text("text").to_owned()).or_default().insert((*name).to_owned());
+fn texts<'a>(
+    answers: &[(&'a str, &'a Basis)],
+    part: impl Fn(&'a Basis) -> Vec<&'a String>,
+) -> Texts<'a> {
+    let mut texts = Texts::new();
+    for (name, basis) in answers {
+        for text in part(basis) {
+            texts.entry(text).or_default().insert(name);
         }
     }
     texts
 }
 
-fn list(title: &str, one: &str, texts: &BTreeMap<String, BTreeSet<String>>) -> Markup {
+type Texts<'a> = BTreeMap<&'a str, BTreeSet<&'a str>>;
+
+fn list(title: &str, one: &str, texts: &Texts<'_>) -> Markup {
     if texts.is_empty() {
         return html! {};
     }
@@ -59,19 +68,19 @@ fn list(title: &str, one: &str, texts: &BTreeMap<String, BTreeSet<String>>) -> M
         html! { th scope="col" { (title) } th scope="col" { "Of the answers" } },
         html! { @for (text, of) in texts { tr {
             td { (shown(text)) }
-            td.dim { (of.iter().map(String::as_str).collect::<Vec<_>>().join(", ")) }
+            td.dim { (of.iter().copied().collect::<Vec<_>>().join(", ")) }
         } } },
     )
 }
 
-fn known(answers: &[(&str, &Value)]) -> Markup {
-    let mut facts: BTreeMap<&str, &Value> = BTreeMap::new();
-    for (_, answer) in answers {
-        for (name, fact) in answer.field("facts").as_object().into_iter().flatten() {
+fn known(answers: &[(&str, &Basis)]) -> Markup {
+    let mut facts: BTreeMap<&str, &Fact> = BTreeMap::new();
+    for (_, basis) in answers {
+        for (name, fact) in &basis.facts {
             facts.entry(name).or_insert(fact);
         }
     }
-    let value = |fact: &Value| match fact.field("value") {
+    let value = |fact: &Fact| match &fact.value {
         Value::String(text) => shown(text),
         Value::Object(map) if map.is_empty() => "none".to_owned(),
         other => shown(&other.to_string()),
@@ -84,7 +93,7 @@ fn known(answers: &[(&str, &Value)]) -> Markup {
         html! { @for (name, fact) in &facts { tr {
             th scope="row" { code { (shown(name)) } }
             td { (value(fact)) }
-            td.dim { (shown(fact.text("origin"))) }
+            td.dim { (shown(&fact.origin.to_string())) }
         } } },
     )
 }
@@ -133,7 +142,7 @@ pub struct Card {
 /// Returns a short overview for the top of the page.
 pub fn glance(page: &NodePage<'_>) -> Vec<Card> {
     let mut cards = Vec::new();
-    if let Some(free) = page.doctor().ok().and_then(|(_, checks)| checks.not_requested) {
+    if let Some(free) = page.doctor().ok().and_then(|found| found.answer.not_requested) {
         let amounts = vec![
             ("CPU", format!("{}m", free.milli_cpu)),
             ("Memory", super::memory::size(free.memory_bytes)),
@@ -142,7 +151,7 @@ pub fn glance(page: &NodePage<'_>) -> Vec<Card> {
     }
     let mut amounts = Vec::new();
     for (name, label) in [("evict-memory", "Memory"), ("evict-disk", "Disk")] {
-        let thresholds = page.eviction(name).ok().map(|(_, rank)| &rank.thresholds);
+        let thresholds = page.eviction(name).ok().map(|found| &found.answer.thresholds);
         if let Some(margin) = thresholds.into_iter().flatten().filter_map(|it| it.margin).min() {
             amounts.push((label, super::memory::size(margin)));
         }
@@ -150,23 +159,22 @@ pub fn glance(page: &NodePage<'_>) -> Vec<Card> {
     if !amounts.is_empty() {
         cards.push(Card { title: "Until eviction", section: "eviction", amounts });
     }
-    if let Ok(found) = page.find(names::GC)
-        && let Some(usage) = found.value.number("/run/usage/percent")
-        && let Some(high) = found.value.number("/run/highThresholdPercent")
+    if let Ok(found) = page.collection()
+        && let Some(usage) = found.answer.plan.run.usage
     {
-        let amounts = vec![("Used", format!("{usage} %")), ("Limit", format!("{high} %"))];
+        let high = found.answer.plan.run.high_threshold_percent;
+        let amounts =
+            vec![("Used", format!("{} %", usage.percent)), ("Limit", format!("{high} %"))];
         cards.push(Card { title: "Disk of images", section: "images", amounts });
     }
-    if let Ok(found) = page.find(names::DEVICES) {
-        let resources = found.value.field("resources").as_object();
-        let sum = |field: &str| {
-            resources.into_iter().flatten().filter_map(|(_, it)| it.number(field)).sum::<i64>()
-        };
-        if resources.is_some_and(|it| !it.is_empty()) {
-            let healthy = format!("{} of {}", sum("healthy"), sum("capacity"));
-            let amounts = vec![("Healthy", healthy)];
-            cards.push(Card { title: "Devices", section: "devices", amounts });
-        }
+    if let Ok(found) = page.devices()
+        && let resources = &found.answer.resources
+        && !resources.is_empty()
+    {
+        let healthy: usize = resources.iter().filter_map(|it| it.healthy).sum();
+        let capacity: i64 = resources.iter().filter_map(|it| it.capacity).sum();
+        let amounts = vec![("Healthy", format!("{healthy} of {capacity}"))];
+        cards.push(Card { title: "Devices", section: "devices", amounts });
     }
     cards
 }

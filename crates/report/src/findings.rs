@@ -1,9 +1,10 @@
 //! The findings of `kq doctor`, the worst first, each with a link to the picture that it is about.
 
-use super::answers::{Found, NodePage, command, doubts, names, no_answer};
+use super::answers::{Found, NoAnswer, NodePage, doubts, names, no_answer};
 use super::section::{Section, Tone, closed};
 use super::text::{shown, whole};
 use kq_answer::{Finding, Severity, Subject, Topic};
+use kq_core::question::kinds::NodeChecks;
 use kq_output::units::counted;
 use maud::{Markup, html};
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,20 +13,14 @@ use std::collections::{BTreeMap, BTreeSet};
 pub fn findings(page: &NodePage<'_>) -> Section {
     let (id, title) = ("findings", "Findings");
     match page.doctor() {
-        Ok((found, checks)) => Section {
+        Ok(found) => Section {
             id,
             title,
-            state: state(&checks.items),
-            lead: html! { (sentence(&checks.items)) },
-            body: body(page, found, &checks.items),
+            state: state(&found.answer.items),
+            lead: html! { (sentence(&found.answer.items)) },
+            body: body(page, &found),
         },
-        Err(why) => Section {
-            id,
-            title,
-            state: "no answer".to_owned(),
-            lead: html! {},
-            body: no_answer(page.questions.get(names::DOCTOR), why),
-        },
+        Err(why) => without(page, (id, title), names::DOCTOR, why),
     }
 }
 
@@ -84,7 +79,8 @@ fn by_rule<'f>(items: &[&'f Finding]) -> Vec<Vec<&'f Finding>> {
     groups
 }
 
-fn body(page: &NodePage<'_>, found: Found<'_>, items: &[Finding]) -> Markup {
+fn body(page: &NodePage<'_>, found: &Found<'_, NodeChecks>) -> Markup {
+    let items = &found.answer.items;
     let (passed, open): (Vec<_>, Vec<_>) =
         items.iter().partition(|finding| finding.severity == Severity::Ok);
     html! {
@@ -108,7 +104,6 @@ fn body(page: &NodePage<'_>, found: Found<'_>, items: &[Finding]) -> Markup {
                 td.dim { (shown(finding.source.as_deref().unwrap_or_default())) }
             } } }))
         (doubts(found))
-        (command(found.command))
     }
 }
 
@@ -206,10 +201,26 @@ fn section(topic: Topic) -> (&'static str, &'static str) {
     }
 }
 
+/// Returns the section of a question that has no answer.
+pub fn without(
+    page: &NodePage<'_>,
+    (id, title): (&'static str, &'static str),
+    name: &str,
+    why: &NoAnswer,
+) -> Section {
+    Section {
+        id,
+        title,
+        state: "no answer".to_owned(),
+        lead: html! {},
+        body: html! { (about(page, id)) (no_answer(page.questions.get(name), why)) },
+    }
+}
+
 /// Returns links back to the findings that are about a section.
 pub fn about(page: &NodePage<'_>, id: &str) -> Markup {
-    let Ok((_, checks)) = page.doctor() else { return html! {} };
-    let items = checks.items.iter();
+    let Ok(found) = page.doctor() else { return html! {} };
+    let items = found.answer.items.iter();
     let of = items.filter(|it| it.severity != Severity::Ok && section(it.topic).0 == id);
     html! {
         @for finding in of.take(MOST) {

@@ -8,6 +8,7 @@ mod answers;
 mod cpu;
 mod devices;
 mod disk;
+mod drawn;
 mod eviction;
 mod facts;
 mod findings;
@@ -27,4 +28,5 @@ mod treemap;
 mod what_if;
 
 pub use answers::{Answered, NoAnswer, NodeAnswers, Reply, names};
+pub use drawn::{Cgroup, CpuTime, Devices};
 pub use page::{Page, PagePart};

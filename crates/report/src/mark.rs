@@ -4,9 +4,10 @@
 //! and repeats the fields that it shows in `data-` attributes of the same names. A test, the tool tip of the page and any
 //! other reader can so compare each with the answer.
 
-use super::answers::{Fields, scalar};
 use super::text::{pod, shown, whole};
+use kq_output::value::to_value;
 use maud::{Escaper, Markup, PreEscaped};
+use serde::Serialize;
 use serde_json::Value;
 use std::fmt::Write as _;
 
@@ -14,28 +15,31 @@ use std::fmt::Write as _;
 #[derive(Clone, Debug)]
 pub struct Place<'a> {
     /// The identifier of the embedded answer.
-    pub answer: &'a str,
+    answer: &'a str,
     /// The JSON pointer to the value.
-    pub pointer: String,
-    pub value: &'a Value,
+    pointer: String,
 }
 
 impl<'a> Place<'a> {
-    /// Returns the places of a list, such as `/items`.
-    pub fn all(answer: &'a str, document: &'a Value, list: &str) -> Vec<Self> {
-        let items = document.list(list).iter().enumerate();
-        let place = |(at, value)| Self { answer, pointer: format!("{list}/{at}"), value };
-        items.map(place).collect()
+    /// Returns the place of a pointer such as `/run/usage`.
+    pub fn new(answer: &'a str, pointer: &str) -> Self {
+        Self { answer, pointer: pointer.to_owned() }
     }
 
     /// Returns a place below this one.
     pub fn below(&self, name: &str) -> Self {
         let escaped = name.replace('~', "~0").replace('/', "~1");
-        Self {
-            answer: self.answer,
-            pointer: format!("{}/{escaped}", self.pointer),
-            value: self.value.field(name),
-        }
+        Self { answer: self.answer, pointer: format!("{}/{escaped}", self.pointer) }
+    }
+
+    /// Returns the place of an item of a list.
+    pub fn item(&self, at: usize) -> Self {
+        Self { answer: self.answer, pointer: format!("{}/{at}", self.pointer) }
+    }
+
+    /// Returns the items of a list with their places.
+    pub fn each<T>(&self, items: &'a [T]) -> Vec<(&'a T, Self)> {
+        items.iter().enumerate().map(|(at, item)| (item, self.item(at))).collect()
     }
 }
 
@@ -82,16 +86,17 @@ impl Mark {
         self.with("data-pod", pod(namespace, name))
     }
 
-    /// Adds the place that it draws, and the fields that it shows; what is not there is left out.
-    pub fn of(mut self, place: &Place<'_>, fields: &[&str]) -> Self {
-        self = self.with("data-of", whole(&format!("{}{}", place.answer, place.pointer)));
-        for field in fields {
-            let value = place.value.get(*field).and_then(scalar);
-            if let Some(value) = value {
-                self = self.with(&format!("data-{}", kebab(field)), shown(&value));
-            }
+    /// Adds the place that it draws.
+    pub fn of(self, place: &Place<'_>) -> Self {
+        self.with("data-of", whole(&format!("{}{}", place.answer, place.pointer)))
+    }
+
+    /// Adds a field that it shows, by its name in the answer; what is not there is left out.
+    pub fn data(self, field: &str, value: &impl Serialize) -> Self {
+        match to_value(value).ok().as_ref().and_then(scalar) {
+            Some(value) => self.with(&format!("data-{}", kebab(field)), shown(&value)),
+            None => self,
         }
-        self
     }
 
     /// Returns what it is called.
@@ -115,6 +120,20 @@ impl Mark {
     /// Returns the element without content.
     pub fn empty(self) -> Markup {
         self.holding(PreEscaped(String::new()))
+    }
+}
+
+/// Returns a scalar as text: what it is compared by, and what `data-` attributes hold.
+fn scalar(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        // As scripts write it: without a fraction that is zero.
+        Value::Number(number) => {
+            let text = number.to_string();
+            Some(text.strip_suffix(".0").map(str::to_owned).unwrap_or(text))
+        }
+        Value::Bool(is) => Some(is.to_string()),
+        Value::Null | Value::Array(_) | Value::Object(_) => None,
     }
 }
 
@@ -144,17 +163,27 @@ mod tests {
 
     #[test]
     fn a_mark_has_its_numbers_and_its_place() {
-        let document = json!({"items": [{"sizeBytes": 7, "place": null, "id": "<\"&"}]});
-        let places = Place::all("gc", &document, "/items");
+        let place = Place::new("gc", "/items").item(0);
         let mark = Mark::new("rect", "m")
             .across(0.25, 1.0 / 3.0)
-            .of(&places[0], &["sizeBytes", "place", "id"]);
+            .of(&place)
+            .data("sizeBytes", &7)
+            .data("place", &None::<i64>)
+            .data("id", &"<\"&");
         assert_eq!(
             mark.empty().0,
             "<rect class=\"m\" x=\"25%\" width=\"33.333%\" data-of=\"gc/items/0\" data-size-bytes=\"7\" \
              data-id=\"&lt;&quot;&amp;\"></rect>"
         );
-        assert_eq!(places[0].below("a/b").pointer, "/items/0/a~1b");
+        assert_eq!(place.below("a/b").pointer, "/items/0/a~1b");
+    }
+
+    #[test]
+    fn scalars_are_written_as_scripts_write_them() {
+        for (value, expected) in [(json!(0.0), "0"), (json!(0.25), "0.25"), (json!(true), "true")] {
+            assert_eq!(scalar(&value).as_deref(), Some(expected));
+        }
+        assert_eq!(scalar(&json!([])), None);
     }
 
     #[test]

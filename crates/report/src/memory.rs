@@ -1,30 +1,29 @@
 //! Who uses the memory: `kq cgroup show` as an icicle, with the requests and the order of `kq evict rank`.
 
-use super::answers::{Fields, Found, NodePage, command, doubts, names, no_answer};
-use super::findings::about;
+use super::answers::{Found, NodePage, doubts, names};
+use super::drawn::Cgroup;
+use super::findings::{about, without};
 use super::mark::{Mark, Place, percent};
 use super::scale::{Bullet, Tick, part};
 use super::section::{BARS, Section, figure, key, table};
 use super::text::{pod, shown};
 use super::tree::{Tree, qos_class};
 use kq_core::question::kinds::EvictionRank;
+use kq_eviction::RankItem;
 use kq_facts::kubelet_config::Signal;
 use kq_output::units::bytes;
 use maud::{Markup, html};
-use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// Returns the section.
 pub fn memory(page: &NodePage<'_>) -> Section {
     let (id, title) = ("memory", "Memory");
-    let rank = page.eviction(names::EVICTION[0].0).ok();
-    match page.find(names::USAGE) {
+    let rank = page.eviction(names::EVICTION[0].0).ok().map(|found| found.answer);
+    match page.usage() {
         Ok(found) => {
-            let capacity = rank.and_then(|(_, rank)| capacity(rank));
-            let rank = rank.map(|(found, _)| found);
-            let measured = containers(found).into_iter();
+            let capacity = rank.and_then(capacity);
             let measured: Vec<i64> =
-                measured.filter_map(|it| it.value.number("/usage/memoryBytes")).collect();
+                containers(&found).iter().filter_map(|(it, _)| memory_bytes(it)).collect();
             let used = size(measured.iter().sum());
             let (state, lead) = match (measured.as_slice(), capacity.map(size)) {
                 ([], _) => ("unknown".to_owned(), "What the containers use is unknown.".to_owned()),
@@ -44,16 +43,10 @@ pub fn memory(page: &NodePage<'_>) -> Section {
                 title,
                 state,
                 lead: html! { (lead) },
-                body: html! { (about(page, id)) (body(found, rank, capacity)) },
+                body: html! { (about(page, id)) (body(&found, rank, capacity)) },
             }
         }
-        Err(why) => Section {
-            id,
-            title,
-            state: "no answer".to_owned(),
-            lead: html! {},
-            body: html! { (about(page, id)) (no_answer(page.questions.get(names::USAGE), why)) },
-        },
+        Err(why) => without(page, (id, title), names::USAGE, why),
     }
 }
 
@@ -63,9 +56,17 @@ fn capacity(rank: &EvictionRank) -> Option<i64> {
     thresholds.filter(|it| it.signal == Signal::MemoryAvailable).find_map(|it| it.capacity)
 }
 
-fn containers(found: Found<'_>) -> Vec<Place<'_>> {
-    let all = Place::all(found.id, found.value, "/items").into_iter();
-    all.filter(|place| place.value.text("level") == "container").collect()
+/// A container, and its place in the embedded answer.
+type Container<'a> = (&'a Cgroup, Place<'a>);
+
+fn containers<'a>(found: &Found<'a, Vec<Cgroup>>) -> Vec<Container<'a>> {
+    let all = Place::new(found.id, "/items").each(found.answer).into_iter();
+    all.filter(|(cgroup, _)| cgroup.level == "container").collect()
+}
+
+/// Returns the memory that is in use, as amounts are written.
+fn memory_bytes(cgroup: &Cgroup) -> Option<i64> {
+    cgroup.usage.memory_bytes.and_then(|bytes| i64::try_from(bytes).ok())
 }
 
 /// Writes bytes with a binary unit.
@@ -77,23 +78,25 @@ pub fn size(amount: i64) -> String {
 }
 
 /// Reads a limit of the kernel; `None`: there is none.
-fn limit(usage: &Value, file: &str) -> Option<i64> {
-    usage.field("settings").text(file).parse().ok().filter(|limit| *limit > 0)
+fn limit(cgroup: &Cgroup, file: &str) -> Option<i64> {
+    cgroup.setting(file).parse().ok().filter(|limit| *limit > 0)
 }
 
-fn body(found: Found<'_>, rank: Option<Found<'_>>, capacity: Option<i64>) -> Markup {
+fn body(
+    found: &Found<'_, Vec<Cgroup>>,
+    rank: Option<&EvictionRank>,
+    capacity: Option<i64>,
+) -> Markup {
     let mut rows = containers(found);
-    rows.sort_by_key(|row| std::cmp::Reverse(row.value.number("/usage/memoryBytes")));
-    let ranks = rank.map(|rank| Place::all(rank.id, rank.value, "/items")).unwrap_or_default();
-    let ranks: BTreeMap<(&str, &str), Place<'_>> = ranks
-        .into_iter()
-        .map(|it| ((it.value.text("namespace"), it.value.text("name")), it))
+    rows.sort_by_key(|(row, _)| std::cmp::Reverse(memory_bytes(row)));
+    let ranks: BTreeMap<(&str, &str), &RankItem> = rank
+        .iter()
+        .flat_map(|rank| &rank.items)
+        .map(|it| ((it.pod.namespace.as_str(), it.pod.name.as_str()), it))
         .collect();
-    let amounts =
-        |row: &Place<'_>| [row.value.number("/usage/memoryBytes"), limit(row.value, "memory.max")];
+    let amounts = |(row, _): &Container<'_>| [memory_bytes(row), limit(row, "memory.max")];
     let widest = rows.iter().flat_map(amounts).flatten().max().unwrap_or_default() as f64;
-    let ranked =
-        rows.iter().map(|row| ranks.get(&(row.value.text("namespace"), row.value.text("pod"))));
+    let ranked = rows.iter().map(|(row, _)| ranks.get(&(row.namespace.as_str(), row.pod.as_str())));
     html! {
         (figure("Memory by cgroup, an icicle: the width of a cell is its part of the node's memory",
             icicle(&rows, capacity),
@@ -110,72 +113,65 @@ fn body(found: Found<'_>, rank: Option<Found<'_>>, capacity: Option<i64>) -> Mar
                 th.num scope="col" { "Protected" } th.num scope="col" { "Pod's request" }
                 th.num scope="col" { "Eviction" } th.num scope="col" { "OOM kills" }
             },
-            html! { @for (row, rank) in rows.iter().zip(ranked) { (line(row, rank, Some(widest).filter(|_| rows.len() <= BARS))) } }))
+            html! { @for (row, rank) in rows.iter().zip(ranked) { (line(row.0, rank.copied(), Some(widest).filter(|_| rows.len() <= BARS))) } }))
         (doubts(found))
-        (command(found.command))
     }
 }
 
-fn icicle(rows: &[Place<'_>], capacity: Option<i64>) -> Markup {
+fn icicle(rows: &[Container<'_>], capacity: Option<i64>) -> Markup {
     let mut tree = Tree::new("kubepods");
-    let used = |row: &Place<'_>| row.value.number("/usage/memoryBytes").unwrap_or_default() as f64;
+    let used = |row: &Container<'_>| memory_bytes(row.0).unwrap_or_default() as f64;
     for (at, row) in rows.iter().enumerate() {
-        let value = row.value;
-        tree.add(
-            value.text("qosClass"),
-            (value.text("namespace"), value.text("pod")),
-            at,
-            used(row),
-        );
+        tree.add(row.0.qos_class, (&row.0.namespace, &row.0.pod), at, used(row));
     }
     let whole = capacity.map(|capacity| capacity as f64);
     let whole = whole.unwrap_or_else(|| rows.iter().map(used).sum());
     tree.draw(whole, "not in pods", |at, _| {
-        let (row, value) = (&rows[at], rows[at].value);
-        let class = format!("cell {}", qos_class(value.text("qosClass")));
-        let mark = Mark::new("svg", &class)
-            .called(shown(value.text("container")))
-            .of_pod(value.text("namespace"), value.text("pod"))
-            .of(&row.below("usage"), &["memoryBytes", "swapBytes", "oomKills"]);
-        (mark, inside(row))
+        let (row, place) = &rows[at];
+        let mark = Mark::new("svg", &format!("cell {}", qos_class(row.qos_class)))
+            .called(shown(&row.container))
+            .of_pod(&row.namespace, &row.pod)
+            .of(&place.below("usage"))
+            .data("memoryBytes", &row.usage.memory_bytes)
+            .data("swapBytes", &row.usage.swap_bytes)
+            .data("oomKills", &row.usage.oom_kills);
+        (mark, inside(row, place))
     })
 }
 
 /// How full the limit of a container is.
-fn inside(row: &Place<'_>) -> Markup {
-    let (Some(used), Some(limit)) =
-        (row.value.number("/usage/memoryBytes"), limit(row.value, "memory.max"))
-    else {
+fn inside(row: &Cgroup, place: &Place<'_>) -> Markup {
+    let (Some(used), Some(limit)) = (memory_bytes(row), limit(row, "memory.max")) else {
         return html! {};
     };
     let is_near = used as f64 >= 0.9 * limit as f64;
-    Mark::new("rect", if is_near { "filled near" } else { "filled" })
+    let mark = Mark::new("rect", if is_near { "filled near" } else { "filled" })
         .with("y", "100%")
         .with("transform", "translate(0 -6)")
         .with("height", "6")
         .with("width", percent(part(used as f64, limit as f64)))
-        .of(&row.below("settings"), &["memory.max", "memory.high", "memory.min", "memory.low"])
-        .empty()
+        .of(&place.below("settings"));
+    let files = ["memory.max", "memory.high", "memory.min", "memory.low"];
+    files.iter().fold(mark, |mark, file| mark.data(file, &row.settings.get(*file))).empty()
 }
 
-fn line(row: &Place<'_>, rank: Option<&Place<'_>>, widest: Option<f64>) -> Markup {
-    let value = row.value;
-    let (used, limit) = (value.number("/usage/memoryBytes"), limit(value, "memory.max"));
-    let protected = ["memory.min", "memory.low"].iter().find_map(|file| self::limit(value, file));
+fn line(row: &Cgroup, rank: Option<&RankItem>, widest: Option<f64>) -> Markup {
+    let (used, limit) = (memory_bytes(row), limit(row, "memory.max"));
+    let protected = ["memory.min", "memory.low"].iter().find_map(|file| self::limit(row, file));
     let of_limit = used.zip(limit).map(|(used, limit)| used as f64 / limit as f64);
     let bullet = |widest| Bullet {
         whole: widest,
         bar: used.map(|used| used as f64),
-        class: qos_class(value.text("qosClass")),
+        class: qos_class(row.qos_class),
         ticks: vec![Tick::new("limit", limit.map(|limit| limit as f64))],
     };
     let amount = |amount: Option<i64>| amount.map_or_else(|| "–".to_owned(), size);
-    let (namespace, name) = (value.text("namespace"), value.text("pod"));
+    let owner = pod(&row.namespace, &row.pod);
     html! {
-        tr data-pod=(pod(namespace, name)) {
-            th scope="row" { (pod(namespace, name)) }
-            td { (shown(value.text("container"))) }
-            td { (value.text("qosClass")) }
+        tr data-pod=(owner) {
+            th scope="row" { (owner) }
+            td { (shown(&row.container)) }
+            td { @if let Some(class) = row.qos_class { (class) } }
             @if let Some(widest) = widest { td.wide { (bullet(widest).draw()) } }
             td.num { (used.map_or_else(|| "unknown".to_owned(), size)) }
             td.num { (amount(limit)) }
@@ -183,9 +179,9 @@ fn line(row: &Place<'_>, rank: Option<&Place<'_>>, widest: Option<f64>) -> Marku
                 (of_limit.map_or_else(|| "–".to_owned(), |part| format!("{:.0} %", part * 100.0)))
             }
             td.num { (amount(protected)) }
-            td.num { (amount(rank.and_then(|rank| rank.value.number("request")))) }
-            td.num { (rank.and_then(|rank| rank.value.number("rank")).map_or_else(|| "–".to_owned(), |rank| rank.to_string())) }
-            td.num { (value.number("/usage/oomKills").map_or_else(|| "–".to_owned(), |kills| kills.to_string())) }
+            td.num { (amount(rank.and_then(|rank| rank.request))) }
+            td.num { (rank.map_or_else(|| "–".to_owned(), |rank| rank.rank.to_string())) }
+            td.num { (row.usage.oom_kills.map_or_else(|| "–".to_owned(), |kills| kills.to_string())) }
         }
     }
 }
@@ -193,11 +189,12 @@ fn line(row: &Place<'_>, rank: Option<&Place<'_>>, widest: Option<f64>) -> Marku
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[test]
     fn limits_are_numbers() {
-        let usage = json!({"settings": {"memory.max": "1024", "memory.high": "max"}});
+        let files = [("memory.max", "1024"), ("memory.high", "max")];
+        let settings = files.map(|(file, text)| (file.to_owned(), text.to_owned())).into();
+        let usage = Cgroup { settings, ..Cgroup::default() };
         assert_eq!(
             [limit(&usage, "memory.max"), limit(&usage, "memory.high"), limit(&usage, "x")],
             [Some(1024), None, None]

@@ -82,7 +82,7 @@ impl PagePart {
             body.push_str(SNAPSHOT_ENDS);
             body.push('\n');
         }
-        let doctor = page.doctor().ok().map(|(_, checks)| checks.items.as_slice());
+        let doctor = page.doctor().ok().map(|found| found.answer.items.as_slice());
         let first = doctor.and_then(<[_]>::first).filter(|it| it.severity != Severity::Ok);
         let first = first.map(|it| format!("{}: {}", findings::subject(it), shown(&it.found)));
         let of_contents = |it: Section| (page.id(it.id), it.title.to_owned(), it.state);
@@ -223,7 +223,7 @@ fn sections(page: &NodePage<'_>, left_out: &[(String, usize)]) -> Vec<Section> {
 
 fn state(page: &NodePage<'_>) -> String {
     page.doctor()
-        .map_or_else(|_| "no answer".to_owned(), |(_, checks)| findings::state(&checks.items))
+        .map_or_else(|_| "no answer".to_owned(), |found| findings::state(&found.answer.items))
 }
 
 fn body(page: &NodePage<'_>, section: &Section) -> Markup {
@@ -238,7 +238,7 @@ fn body(page: &NodePage<'_>, section: &Section) -> Markup {
 }
 
 fn header(page: &NodePage<'_>, is_one: bool) -> Markup {
-    let items = page.doctor().map(|(_, checks)| checks.items.as_slice()).unwrap_or_default();
+    let items = page.doctor().map(|found| found.answer.items.as_slice()).unwrap_or_default();
     let number = |severity| items.iter().filter(|it| it.severity == severity).count();
     html! {
         header.node {

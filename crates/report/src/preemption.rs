@@ -1,14 +1,15 @@
 //! Preemption for a critical pod: the rounds of `kq preempt explain`, with the distance of each candidate.
 
-use super::answers::{Fields, Found, NodePage, command, doubts, names, no_answer};
+use super::answers::{Found, NodePage, doubts, names, no_answer};
 use super::findings::about;
 use super::mark::{Mark, Place, percent};
 use super::memory::size;
 use super::section::{Section, figure, key, table};
-use super::text::{shown, words};
+use super::text::shown;
+use kq_admission::preemption::{CandidateExplained, Missing, RoundExplained, VisitResult};
+use kq_core::question::kinds::PodPreemption;
 use kq_output::units::counted;
 use maud::{Markup, html};
-use serde_json::Value;
 
 /// As many candidates are drawn in a round; the table has all.
 const FIRST: usize = 12;
@@ -16,14 +17,14 @@ const FIRST: usize = 12;
 /// Returns the section.
 pub fn preemption(page: &NodePage<'_>) -> Section {
     let (id, title) = ("preemption", "Preemption");
-    let is_asked = page.questions.contains_key(names::PREEMPT);
-    match page.find(names::PREEMPT) {
+    let is_asked = page.node.preemption.is_some();
+    match page.find(names::PREEMPT, page.node.preemption.as_ref()) {
         Ok(found) => Section {
             id,
             title,
-            state: counted(found.value.list("victims").len(), "victim"),
-            lead: html! { (shown(found.value.text("pod"))) ": " (shown(&found.value.sentence("because"))) "." },
-            body: html! { (about(page, id)) (body(found)) },
+            state: counted(found.answer.preemption.victims.len(), "victim"),
+            lead: html! { (shown(&found.answer.pod)) ": " (shown(&found.answer.preemption.because.to_string())) "." },
+            body: html! { (about(page, id)) (body(&found)) },
         },
         Err(why) => Section {
             id,
@@ -40,29 +41,25 @@ pub fn preemption(page: &NodePage<'_>) -> Section {
 }
 
 /// Writes amounts of resources: `cpu 300m, memory 1Gi`.
-fn amounts(requirements: &[Value]) -> String {
-    let one = |it: &Value| {
-        let (resource, quantity) = (it.text("resource"), it.number("quantity").unwrap_or_default());
-        match resource {
-            "cpu" => format!("cpu {quantity}m"),
-            "memory" | "ephemeral-storage" => format!("{resource} {}", size(quantity)),
-            _ => format!("{} {quantity}", shown(resource)),
-        }
+fn amounts(requirements: &[Missing]) -> String {
+    let one = |Missing { resource, quantity }: &Missing| match resource.as_str() {
+        "cpu" => format!("cpu {quantity}m"),
+        "memory" | "ephemeral-storage" => format!("{resource} {}", size(*quantity)),
+        _ => format!("{} {quantity}", shown(resource)),
     };
     requirements.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
-fn body(found: Found<'_>) -> Markup {
-    let victims = found.value.list("victims");
-    let stages = Place::all(found.id, found.value, "/stages");
+fn body(found: &Found<'_, PodPreemption>) -> Markup {
+    let preemption = &found.answer.preemption;
+    let (victims, spared) = (&preemption.victims, &preemption.spared);
+    let stages = Place::new(found.id, "/stages").each(&preemption.stages);
     let mut number = 0;
     html! {
-        p.note { "It lacks: " (amounts(found.value.list("requirements"))) "." }
-        @for stage in &stages {
-            @let rounds = stage.below("rounds");
-            @for (at, value) in stage.value.list("rounds").iter().enumerate() {
-                @let place = Place { answer: found.id, pointer: format!("{}/{at}", rounds.pointer), value };
-                ({ number += 1; round(&place, number, stage.value.text("qosClass")) })
+        p.note { "It lacks: " (amounts(&preemption.requirements)) "." }
+        @for (stage, place) in &stages {
+            @for (found, place) in place.below("rounds").each(&stage.rounds) {
+                ({ number += 1; round(found, &place, number, stage.qos_class) })
             }
         }
         (table("Pods that are killed", victims.len(), "victim",
@@ -70,46 +67,32 @@ fn body(found: Found<'_>) -> Markup {
                 th scope="col" { "Pod" } th scope="col" { "QoS class" } th.num scope="col" { "Priority" } th scope="col" { "Gives" }
                 th.num scope="col" { "Grace period" } th scope="col" { "Needed" }
             },
-            html! { @for victim in victims { tr data-pod=(shown(victim.text("pod"))) {
-                th scope="row" { (shown(victim.text("pod"))) }
-                td { (victim.text("qosClass")) }
-                td.num { (victim.number("priority").map_or_else(|| "–".to_owned(), |it| it.to_string())) }
-                td { (amounts(victim.list("gives"))) }
-                td.num { (victim.number("gracePeriodSeconds").map_or_else(|| "–".to_owned(), |it| format!("{it} s"))) }
-                td { (if victim.is("unneeded") { "no: those killed after it would have been enough" } else { "yes" }) }
+            html! { @for victim in victims { tr data-pod=(shown(&victim.pod)) {
+                th scope="row" { (shown(&victim.pod)) }
+                td { (victim.qos_class) }
+                td.num { (victim.priority.map_or_else(|| "–".to_owned(), |it| it.to_string())) }
+                td { (amounts(&victim.gives)) }
+                td.num { (victim.grace_period_seconds) " s" }
+                td { (if victim.unneeded { "no: those killed after it would have been enough" } else { "yes" }) }
             } } }))
-        (table("Pods that stay", found.value.list("spared").len(), "pod",
+        (table("Pods that stay", spared.len(), "pod",
             html! { th scope="col" { "Pod" } th scope="col" { "Why" } },
-            html! { @for spared in found.value.list("spared") { tr data-pod=(shown(spared.text("pod"))) {
-                th scope="row" { (shown(spared.text("pod"))) } td { (shown(&spared.sentence("because"))) }
+            html! { @for spared in spared { tr data-pod=(shown(&spared.pod)) {
+                th scope="row" { (shown(&spared.pod)) } td { (shown(&spared.because.to_string())) }
             } } }))
         (doubts(found))
-        (command(found.command))
     }
 }
 
-fn round(place: &Place<'_>, number: usize, class: &str) -> Markup {
-    let round = place.value;
-    let list = place.below("candidates");
-    let mut candidates: Vec<Place<'_>> = round
-        .list("candidates")
-        .iter()
-        .enumerate()
-        .map(|(at, value)| Place {
-            answer: place.answer,
-            pointer: format!("{}/{at}", list.pointer),
-            value,
-        })
-        .collect();
-    let distance = |it: &Place<'_>| it.value.field("distance").as_f64().unwrap_or_default();
-    candidates.sort_by(|one, other| distance(one).total_cmp(&distance(other)));
-    let widest = candidates.iter().map(distance).fold(0.0, f64::max);
-    let chosen = round.text("chosen");
+fn round(round: &RoundExplained, place: &Place<'_>, number: usize, class: &str) -> Markup {
+    let mut candidates = place.below("candidates").each(&round.candidates);
+    candidates.sort_by(|(one, _), (other, _)| one.distance.total_cmp(&other.distance));
+    let widest = candidates.iter().map(|(it, _)| it.distance).fold(0.0, f64::max);
     html! {
-        h3 { "Round " (number) " among " (class) " pods" span.n { "missing: " (amounts(round.list("requirements"))) } }
+        h3 { "Round " (number) " among " (class) " pods" span.n { "missing: " (amounts(&round.requirements)) } }
         (figure(&format!("Distance of each candidate in round {number}"), html! {
-            ol.order { @for it in candidates.iter().take(FIRST) {
-                (candidate(it, distance(it), widest, it.value.text("pod") == chosen))
+            ol.order { @for (it, place) in candidates.iter().take(FIRST) {
+                (candidate(it, place, widest, *it.pod == *round.chosen))
             } }
         }, html! {
             (key("chosen", "chosen")) (key("within", "not chosen"))
@@ -120,39 +103,34 @@ fn round(place: &Place<'_>, number: usize, class: &str) -> Markup {
 }
 
 /// Returns how a candidate compares to the best before it, in words.
-fn visit(result: &str) -> String {
+fn visit(result: VisitResult) -> &'static str {
     match result {
-        "nearer" => "nearer than those before it".to_owned(),
-        "farther" => "farther away".to_owned(),
-        "tieMore" => "as near, and requests more".to_owned(),
-        "tieNoMore" => "as near, and requests no more".to_owned(),
-        other => words(other),
+        VisitResult::Nearer => "nearer than those before it",
+        VisitResult::Farther => "farther away",
+        VisitResult::TieMore => "as near, and requests more",
+        VisitResult::TieNoMore => "as near, and requests no more",
     }
 }
 
-fn candidate(place: &Place<'_>, distance: f64, widest: f64, is_chosen: bool) -> Markup {
-    let item = place.value;
-    let name = shown(item.text("pod"));
+fn candidate(item: &CandidateExplained, place: &Place<'_>, widest: f64, is_chosen: bool) -> Markup {
+    let (name, distance) = (shown(&item.pod), item.distance);
     let width = if widest > 0.0 { distance / widest } else { 0.0 };
-    Mark::new("li", "lane").with("data-pod", name.clone()).called("").of(place, &["distance", "result"]).holding(html! {
+    let mark = Mark::new("li", "lane").with("data-pod", name.clone()).called("").of(place);
+    mark.data("distance", &distance).data("result", &item.result).holding(html! {
         span.what { strong { (name) } @if is_chosen { " " span.pill.t-error { "chosen" } } }
         svg.bullet aria-hidden="true" { rect class=(if is_chosen { "chosen" } else { "within" }) y="3" height="10" width=(percent(width.max(0.004))) {} }
-        span.when { "distance " (format!("{distance:.3}")) span.dim { " · " (visit(item.text("result"))) } }
+        span.when { "distance " (format!("{distance:.3}")) span.dim { " · " (visit(item.result)) } }
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[test]
     fn amounts_have_units() {
-        let list = [
-            json!({"resource": "cpu", "quantity": 300}),
-            json!({"resource": "memory", "quantity": 1024}),
-            json!({"resource": "pods", "quantity": 1}),
-        ];
+        let list = [("cpu", 300), ("memory", 1024), ("pods", 1)]
+            .map(|(resource, quantity)| Missing { resource: resource.to_owned(), quantity });
         assert_eq!(amounts(&list), "cpu 300m, memory 1Ki, pods 1");
     }
 }

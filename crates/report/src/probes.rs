@@ -2,142 +2,123 @@
 //!
 //! Containers whose probes have the same numbers share a picture.
 
-use super::answers::{Fields, NoAnswer, NodePage, command, doubts, names, no_answer};
-use super::findings::about;
+use super::answers::{NodePage, doubts, names};
+use super::findings::{about, without};
 use super::mark::{Mark, Place, percent};
 use super::section::{Section, figure, key, table};
-use super::text::{pod, shown, words};
+use super::text::{code, pod, shown, words};
 use kq_facts::timestamp::Timestamp;
 use kq_k8s::duration::GoDuration;
 use kq_output::units::counted;
+use kq_probe::plan::PlannedProbe;
+use kq_probe::recorded::{RecordedResult, ReportedResult};
+use kq_probe::schedule::{Milestone, Since, TimelineEntry};
+use kq_probe::worker::ProbeTiming;
 use maud::{Markup, html};
-use serde_json::Value;
-use std::collections::BTreeMap;
 
 /// Returns the section.
 pub fn probes(page: &NodePage<'_>) -> Section {
     let (id, title) = ("probes", "Probes");
-    match page.find(names::PROBES) {
+    match page.find(names::PROBES, page.node.probes.as_ref()) {
         Ok(found) => {
-            let places = Place::all(found.id, found.value, "/probes");
+            let probes = Place::new(found.id, "/probes").each(&found.answer.probes);
             Section {
                 id,
                 title,
-                state: counted(places.len(), "probe"),
-                lead: html! { @match places.len() {
+                state: counted(probes.len(), "probe"),
+                lead: html! { @match probes.len() {
                     0 => "No container has a probe: the kubelet takes each for started and ready once it runs.",
                     _ => "When each probe changes something, at the earliest and at the latest. Probes with the same \
                           numbers share a picture.",
                 } },
                 body: html! {
                     (about(page, id))
-                    @for group in groups(&places) { (picture(&group)) }
-                    (recorded(&places, &page.node.at))
-                    @if !places.is_empty() { (list(&places)) }
-                    (doubts(found))
-                    (command(found.command))
+                    @for group in groups(&probes) { (picture(&group)) }
+                    (recorded(&probes, &page.node.at))
+                    @if !probes.is_empty() { (list(&found.answer.probes)) }
+                    (doubts(&found))
                 },
             }
         }
-        Err(why) => section_without(page, id, title, why),
-    }
-}
-
-fn section_without(
-    page: &NodePage<'_>,
-    id: &'static str,
-    title: &'static str,
-    why: &NoAnswer,
-) -> Section {
-    Section {
-        id,
-        title,
-        state: "no answer".to_owned(),
-        lead: html! {},
-        body: html! { (about(page, id)) (no_answer(page.questions.get(names::PROBES), why)) },
+        Err(why) => without(page, (id, title), names::PROBES, why),
     }
 }
 
 /// As many pictures are drawn; the table has the others.
 const MOST: usize = 24;
 
+/// A probe, and its place in the embedded answer.
+type Planned<'a> = (&'a PlannedProbe, Place<'a>);
+
 /// Returns probes with the same numbers together, those of most containers first.
-fn groups<'p, 'a>(places: &'p [Place<'a>]) -> Vec<Vec<&'p Place<'a>>> {
-    let mut groups: BTreeMap<String, Vec<&Place<'_>>> = BTreeMap::new();
-    for place in places.iter().filter(|place| !place.value.list("timeline").is_empty()) {
-        let value = place.value;
-        let same =
-            format!("{}{}{}", value.text("type"), value.field("timing"), value.field("timeline"));
-        groups.entry(same).or_default().push(place);
+fn groups<'p, 'a>(probes: &'p [Planned<'a>]) -> Vec<Vec<&'p Planned<'a>>> {
+    let mut groups: Vec<Vec<&Planned<'_>>> = Vec::new();
+    let same = |one: &PlannedProbe, other: &PlannedProbe| {
+        (one.probe_type, one.timing, &one.timeline)
+            == (other.probe_type, other.timing, &other.timeline)
+    };
+    for probe in probes.iter().filter(|(probe, _)| !probe.timeline.is_empty()) {
+        match groups.iter_mut().find(|group| same(group[0].0, probe.0)) {
+            Some(group) => group.push(probe),
+            None => groups.push(vec![probe]),
+        }
     }
-    let mut groups: Vec<_> = groups.into_values().collect();
-    groups.sort_by_key(|group| std::cmp::Reverse(group.len()));
+    groups.sort_by_key(|group| (std::cmp::Reverse(group.len()), code(&group[0].0.probe_type)));
     groups.truncate(MOST);
     groups
 }
 
 /// Writes the numbers of a probe.
-fn numbers(probe: &Value) -> String {
-    let timing = probe.field("timing");
-    let number = |name: &str| timing.number(name).unwrap_or_default();
+fn numbers(timing: ProbeTiming) -> String {
     format!(
         "delay {} s, period {} s, timeout {} s, success {}, failure {}",
-        number("initialDelaySeconds"),
-        number("periodSeconds"),
-        number("timeoutSeconds"),
-        number("successThreshold"),
-        number("failureThreshold")
+        timing.initial_delay_seconds,
+        timing.period_seconds,
+        timing.timeout_seconds,
+        timing.success_threshold,
+        timing.failure_threshold
     )
 }
 
 /// Returns what times are counted from, as a sentence begins.
-fn since(code: &str) -> &str {
-    match code {
-        "start" => "after the start of the container",
-        "start-in-vain" => "after a start, if it never answers",
-        "trouble" => "after it stops answering",
-        "recovery" => "after it answers again",
-        other => other,
+fn since(since: Since) -> &'static str {
+    match since {
+        Since::Start => "after the start of the container",
+        Since::StartInVain => "after a start, if it never answers",
+        Since::Trouble => "after it stops answering",
+        Since::Recovery => "after it answers again",
     }
 }
 
-fn who(probe: &Value) -> String {
-    format!(
-        "{} {}",
-        pod(probe.text("namespace"), probe.text("pod")),
-        shown(probe.text("container"))
-    )
+/// Returns the pod of a probe.
+fn owner(probe: &PlannedProbe) -> String {
+    let name = |name: &Option<String>| name.clone().unwrap_or_default();
+    pod(&name(&probe.name.namespace), &name(&probe.name.pod))
 }
 
-fn picture(group: &[&Place<'_>]) -> Markup {
-    let Some(first) = group.first() else { return html! {} };
-    let (kind, timing) = (first.value.text("type"), first.value.field("timing"));
-    let list = first.below("timeline");
-    let entries: Vec<Place<'_>> = first
-        .value
-        .list("timeline")
-        .iter()
-        .enumerate()
-        .map(|(at, value)| Place {
-            answer: first.answer,
-            pointer: format!("{}/{at}", list.pointer),
-            value,
-        })
-        .collect();
-    let end = |entry: &Place<'_>| seconds(entry.value.text("/latest/after")).unwrap_or_default();
-    let whole = length(entries.iter().map(end));
-    let number = |name: &str| timing.number(name).unwrap_or_default() as f64;
-    let moments = ticks(number("initialDelaySeconds"), number("periodSeconds"), whole);
-    let pods: Vec<String> =
-        group.iter().map(|it| pod(it.value.text("namespace"), it.value.text("pod"))).collect();
+fn container(probe: &PlannedProbe) -> String {
+    shown(probe.name.container.as_deref().unwrap_or_default())
+}
+
+fn who(probe: &PlannedProbe) -> String {
+    format!("{} {}", owner(probe), container(probe))
+}
+
+fn picture(group: &[&Planned<'_>]) -> Markup {
+    let Some((first, place)) = group.first() else { return html! {} };
+    let (kind, timing) = (code(&first.probe_type), first.timing);
+    let entries = place.below("timeline").each(&first.timeline);
+    let whole = length(entries.iter().map(|(entry, _)| seconds(entry.latest.after)));
+    let moments = ticks(timing.initial_delay_seconds.into(), timing.period_seconds.into(), whole);
+    let pods: Vec<String> = group.iter().map(|(probe, _)| owner(probe)).collect();
     let title = match group {
-        [one] => format!("{kind} of {}", who(one.value)),
+        [(one, _)] => format!("{kind} of {}", who(one)),
         several => format!("{kind} of {}", counted(several.len(), "container")),
     };
     html! {
         div.probe data-pods=(pods.join(" ")) {
             (figure(&format!("{title}: time lines"), html! {
-                h3 { (title) span.n { (numbers(first.value)) } }
+                h3 { (title) span.n { (numbers(timing)) } }
                 div.lanes { @for entry in &entries { (lane(entry, whole, &moments)) } (ruler(whole)) }
             }, html! {
                 (key("span", "from the earliest to the latest moment"))
@@ -148,21 +129,21 @@ fn picture(group: &[&Place<'_>]) -> Markup {
     }
 }
 
-fn lane(entry: &Place<'_>, whole: f64, moments: &[f64]) -> Markup {
-    let value = entry.value;
-    let (earliest, latest) = (value.text("/earliest/after"), value.text("/latest/after"));
-    let (Some(from), Some(to)) = (seconds(earliest), seconds(latest)) else { return html! {} };
-    let at = span(from, to, whole);
-    let what = words(value.text("what"));
+fn lane((entry, place): &(&TimelineEntry, Place<'_>), whole: f64, moments: &[f64]) -> Markup {
+    let (earliest, latest) = (entry.earliest.after, entry.latest.after);
+    let at = span(seconds(earliest), seconds(latest), whole);
+    let milestone = code(&entry.what);
+    let what = words(&milestone);
     html! {
         div.lane {
-            span.what { strong { (what) } " " (since(value.text("since"))) }
+            span.what { strong { (what) } " " (since(entry.since)) }
             svg.line {
                 rect.track y="5" width="100%" height="12" {}
                 @for moment in moments { line.moment x1=(percent(*moment)) x2=(percent(*moment)) y1="5" y2="17" {} }
-                (Mark::new("rect", &format!("span {}", value.text("what"))).across(at.start, at.width.max(0.004))
-                    .with("y", "3").with("height", "16").called(format!("{what} {}", since(value.text("since"))))
-                    .of(entry, &["what", "since"]).with("data-earliest", earliest).with("data-latest", latest).empty())
+                (Mark::new("rect", &format!("span {milestone}")).across(at.start, at.width.max(0.004))
+                    .with("y", "3").with("height", "16").called(format!("{what} {}", since(entry.since)))
+                    .of(place).data("what", &entry.what).data("since", &entry.since)
+                    .with("data-earliest", earliest.to_string()).with("data-latest", latest.to_string()).empty())
             }
             span.when { (earliest) " to " (latest) }
         }
@@ -190,23 +171,19 @@ const MOST_OF_PROBE: usize = 5;
 const LONGEST: f64 = 86_400.0;
 
 /// Draws the results that the kubelet has reported, each from its first to its last moment, up to the moment of the facts.
-fn recorded(places: &[Place<'_>], now: &str) -> Markup {
+fn recorded(probes: &[Planned<'_>], now: &str) -> Markup {
     let Ok(now) = now.parse::<Timestamp>() else { return html! {} };
-    let before = |result: &Value, name: &str| {
-        let at: Timestamp = result.text(name).parse().ok()?;
-        let before = now.since(at);
+    let before = |at: Option<Timestamp>| {
+        let before = now.since(at?);
         // What is dated later is not believed.
-        (before >= 0).then(|| (before as f64 / GoDuration::SECOND.0 as f64).min(LONGEST))
+        (before >= 0).then(|| seconds(GoDuration(before)).min(LONGEST))
     };
-    let mut results: Vec<(f64, f64, &Place<'_>, Place<'_>)> = Vec::new();
-    for probe in places {
-        for result in
-            Place::all(probe.answer, probe.value, "/recorded").into_iter().take(MOST_OF_PROBE)
-        {
-            let (first, last) = (before(result.value, "firstAt"), before(result.value, "lastAt"));
-            if let (Some(first), Some(last)) = (first, last) {
-                let pointer = format!("{}{}", probe.pointer, result.pointer);
-                results.push((first.max(last), last, probe, Place { pointer, ..result }));
+    let mut results = Vec::new();
+    for (probe, place) in probes {
+        let of = probe.recorded.as_deref().unwrap_or_default();
+        for (result, place) in place.below("recorded").each(of).into_iter().take(MOST_OF_PROBE) {
+            if let (Some(first), Some(last)) = (before(result.first_at), before(result.last_at)) {
+                results.push((first.max(last), last, *probe, (result, place)));
             }
         }
     }
@@ -220,28 +197,37 @@ fn recorded(places: &[Place<'_>], now: &str) -> Markup {
         (figure("Results that the kubelet reported", html! {
             h3 { "Results that the kubelet reported" span.n { "events about probes: the kubelet writes at most one in five minutes about a pod that has many, and others can write events too" } }
             div.lanes {
-                @for (first, last, probe, result) in &results { (reported(*first, *last, probe.value, result, whole)) }
+                @for (first, last, probe, result) in &results { (reported((*first, *last), probe, result, whole)) }
                 (ruler_before(whole))
             }
         }, html! { (key("span killed", "failed: from the first to the last event of the same text")) (key("span not-ready", "warning: counts as a success")) }))
     }
 }
 
-fn reported(first: f64, last: f64, probe: &Value, result: &Place<'_>, whole: f64) -> Markup {
+fn reported(
+    (first, last): (f64, f64),
+    probe: &PlannedProbe,
+    (result, place): &(&RecordedResult, Place<'_>),
+    whole: f64,
+) -> Markup {
     let at = span(whole - first, whole - last, whole);
-    let (value, owner) = (result.value, pod(probe.text("namespace"), probe.text("pod")));
-    let what = words(value.text("result"));
+    let (what, kind) = (words(&code(&result.result)), code(&probe.probe_type));
+    let class = match result.result {
+        ReportedResult::Warning => "span not-ready",
+        ReportedResult::Failed | ReportedResult::Errored => "span killed",
+    };
     html! {
-        div.lane data-pod=(owner) {
-            span.what { strong { (probe.text("type")) " " (what) } " " (who(probe)) }
+        div.lane data-pod=(owner(probe)) {
+            span.what { strong { (kind) " " (what) } " " (who(probe)) }
             svg.line {
                 rect.track y="5" width="100%" height="12" {}
-                (Mark::new("rect", if value.text("result") == "warning" { "span not-ready" } else { "span killed" })
+                (Mark::new("rect", class)
                     .across(at.start, at.width.max(0.004)).with("y", "3").with("height", "16")
-                    .called(format!("{} {what}: {}", probe.text("type"), shown(value.text("message"))))
-                    .of(result, &["result", "count", "firstAt", "lastAt"]).empty())
+                    .called(format!("{kind} {what}: {}", shown(&result.message)))
+                    .of(place).data("result", &result.result).data("count", &result.count)
+                    .data("firstAt", &result.first_at).data("lastAt", &result.last_at).empty())
             }
-            span.when { (times(value)) ", " (shown(value.text("message"))) }
+            span.when { (times(result)) ", " (shown(&result.message)) }
         }
     }
 }
@@ -261,35 +247,34 @@ fn ruler_before(whole: f64) -> Markup {
     }
 }
 
-fn list(places: &[Place<'_>]) -> Markup {
-    let moment = |probe: &Value, what: &str, since: &str| {
-        let entry = probe
-            .list("timeline")
-            .iter()
-            .find(|it| it.text("what") == what && it.text("since") == since);
+fn list(probes: &[PlannedProbe]) -> Markup {
+    let after_trouble = |probe: &PlannedProbe, what: Milestone| {
+        let mut entries = probe.timeline.iter();
+        let entry = entries.find(|it| it.what == what && it.since == Since::Trouble);
         entry.map_or_else(
             || "–".to_owned(),
-            |it| format!("{} to {}", it.text("/earliest/after"), it.text("/latest/after")),
+            |it| format!("{} to {}", it.earliest.after, it.latest.after),
         )
     };
     table(
         "Probes of each container",
-        places.len(),
+        probes.len(),
         "probe",
         html! {
             th scope="col" { "Pod" } th scope="col" { "Container" } th scope="col" { "Probe" } th scope="col" { "Target" }
             th scope="col" { "Numbers" } th scope="col" { "Killed after it stops answering" }
             th scope="col" { "Not ready after it stops answering" } th scope="col" { "Reported by the kubelet" }
         },
-        html! { @for place in places { @let probe = place.value;
-            tr data-pod=(pod(probe.text("namespace"), probe.text("pod"))) {
-                th scope="row" { (pod(probe.text("namespace"), probe.text("pod"))) }
-                td { (shown(probe.text("container"))) }
-                td { (probe.text("type")) }
-                td { code { (shown(probe.some_text("target").unwrap_or_else(|| probe.text("error")))) } }
-                td { (numbers(probe)) }
-                td.num { (moment(probe, "killed", "trouble")) }
-                td.num { (moment(probe, "not-ready", "trouble")) }
+        html! { @for probe in probes {
+            @let target = probe.target.as_ref().or(probe.error.as_ref());
+            tr data-pod=(owner(probe)) {
+                th scope="row" { (owner(probe)) }
+                td { (container(probe)) }
+                td { (code(&probe.probe_type)) }
+                td { code { (shown(target.map(String::as_str).unwrap_or_default())) } }
+                td { (numbers(probe.timing)) }
+                td.num { (after_trouble(probe, Milestone::Killed)) }
+                td.num { (after_trouble(probe, Milestone::NotReady)) }
                 td { (reports(probe)) }
             }
         } },
@@ -297,25 +282,21 @@ fn list(places: &[Place<'_>]) -> Markup {
 }
 
 /// Writes how often an event was seen, and whether it stands for others too.
-fn times(result: &Value) -> String {
-    let count = result.number("count").unwrap_or_default();
-    let others = if result.is("isCombined") { " with similar events" } else { "" };
-    format!("{count}×{others}")
+fn times(result: &RecordedResult) -> String {
+    let others = if result.is_combined { " with similar events" } else { "" };
+    format!("{}×{others}", result.count)
 }
 
 /// Returns the results that the kubelet reported, in a line each.
-fn reports(probe: &Value) -> Markup {
-    if probe.get("recorded").is_none_or(Value::is_null) {
-        return html! { "unknown" };
-    }
-    let results = probe.list("recorded");
+fn reports(probe: &PlannedProbe) -> Markup {
+    let Some(results) = &probe.recorded else { return html! { "unknown" } };
     html! {
         @if results.is_empty() { "–" }
         @for result in results.iter().take(MOST_OF_PROBE) {
             p {
-                (words(result.text("result"))) " " (times(result))
-                @if let Some(last) = result.some_text("lastAt") { ", last at " (shown(last)) }
-                ": " (shown(result.text("message")))
+                (words(&code(&result.result))) " " (times(result))
+                @if let Some(last) = result.last_at { ", last at " (last) }
+                ": " (shown(&result.message))
             }
         }
         @if results.len() > MOST_OF_PROBE { p { "and " (results.len() - MOST_OF_PROBE) " more" } }
@@ -332,10 +313,9 @@ pub struct Span {
 /// As many moments of probes are drawn; with more they are a grey band.
 const MOST_TICKS: usize = 60;
 
-/// Reads a length of time such as `1m31s`, in seconds.
-pub fn seconds(text: &str) -> Option<f64> {
-    let duration: GoDuration = text.parse().ok()?;
-    Some(duration.0 as f64 / GoDuration::SECOND.0 as f64)
+/// Returns a length of time in seconds.
+fn seconds(time: GoDuration) -> f64 {
+    time.0 as f64 / GoDuration::SECOND.0 as f64
 }
 
 /// Returns the length of a time line for these times: what is longest, and a little more.
@@ -377,19 +357,42 @@ pub fn axis(seconds: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use kq_k8s::pod::ProbeType;
+    use kq_probe::report::ProbeName;
+    use kq_probe::schedule::Bound;
 
     #[test]
     fn probes_with_the_same_numbers_share_a_picture() {
-        let probe = |pod: &str, period: i64| {
-            json!({
-                "namespace": "n", "pod": pod, "container": "c", "type": "liveness", "timing": {"periodSeconds": period},
-                "timeline": [{"what": "killed", "since": "trouble", "earliest": {"after": "20s"}, "latest": {"after": "31s"}}],
-            })
+        let bound = |seconds: i64| Bound {
+            after: GoDuration(seconds * GoDuration::SECOND.0),
+            formula: String::new(),
         };
-        let document =
-            json!({"probes": [probe("a", 10), probe("b", 10), probe("c", 5), {"timeline": []}]});
-        let places = Place::all("probes", &document, "/probes");
+        let entry = TimelineEntry {
+            probe: ProbeType::Liveness,
+            what: Milestone::Killed,
+            since: Since::Trouble,
+            earliest: bound(20),
+            latest: bound(31),
+            latest_without_runtime_timeout: None,
+        };
+        let probe = |pod: &str, period_seconds: i32, timeline: Vec<TimelineEntry>| PlannedProbe {
+            name: ProbeName { pod: Some(pod.to_owned()), ..ProbeName::default() },
+            probe_type: ProbeType::Liveness,
+            handler: None,
+            target: None,
+            address: None,
+            request: None,
+            error: None,
+            timing: ProbeTiming { period_seconds, ..ProbeTiming::default() },
+            timeline,
+            recorded: None,
+            notes: Vec::new(),
+        };
+        let probes = [("a", 10), ("b", 10), ("c", 5)];
+        let mut probes: Vec<_> =
+            probes.iter().map(|(pod, period)| probe(pod, *period, vec![entry.clone()])).collect();
+        probes.push(probe("d", 10, Vec::new()));
+        let places = Place::new("probes", "/probes").each(&probes);
         let groups = groups(&places);
         assert_eq!(groups.iter().map(Vec::len).collect::<Vec<_>>(), [2, 1]);
         let drawn = picture(&groups[0]).0;
@@ -401,11 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_read_and_lengths_are_round() {
-        assert_eq!(
-            [seconds("1m31s"), seconds("0s"), seconds("soon")],
-            [Some(91.0), Some(0.0), None]
-        );
+    fn lengths_are_round() {
         for (longest, expected) in
             [(91.0, 100.0), (16.0, 18.0), (0.0, 1.0), (6.0, 7.0), (3600.0, 4500.0)]
         {

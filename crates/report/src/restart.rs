@@ -1,25 +1,25 @@
 //! A restart of the kubelet: which pods it admits again, of `kq admit explain --kubelet-restart`.
 
-use super::answers::{Fields, Found, NodePage, command, doubts, names, no_answer};
-use super::findings::about;
+use super::answers::{Found, NodePage, doubts, names};
+use super::findings::{about, without};
 use super::mark::{Mark, Place};
 use super::memory::size;
 use super::scale::part;
 use super::section::{Section, figure, key, table};
-use super::text::{moment, short, shown};
+use super::text::{code, moment, short, shown};
 use super::tree::NARROW;
 use kq_admission::preemption::{ComparedAnew, ReadmissionResult, Readmitted};
+use kq_core::question::kinds::PodReadmission;
 use kq_output::units::counted;
 use maud::{Markup, html};
-use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// Returns the section.
 pub fn restart(page: &NodePage<'_>) -> Section {
     let (id, title) = ("restart", "Kubelet restart");
-    match page.restart() {
-        Ok((found, answer)) => {
-            let pods = &answer.items;
+    match page.find(names::RESTART, page.node.restart.as_ref()) {
+        Ok(found) => {
+            let pods = &found.answer.items;
             let lost = pods.iter().filter(|it| it.ends()).count();
             let open = pods.iter().filter(|it| !it.ends() && !it.stays()).count();
             Section {
@@ -36,16 +36,10 @@ pub fn restart(page: &NodePage<'_>) -> Section {
                     (pods.len() - lost - open) " of " (counted(pods.len(), "pod")) " stay"
                     @if open > 0 { ", and " (open) " may" } "."
                 },
-                body: html! { (about(page, id)) (body(found, pods)) },
+                body: html! { (about(page, id)) (body(&found)) },
             }
         }
-        Err(why) => Section {
-            id,
-            title,
-            state: "no answer".to_owned(),
-            lead: html! {},
-            body: html! { (about(page, id)) (no_answer(page.questions.get(names::RESTART), why)) },
-        },
+        Err(why) => without(page, (id, title), names::RESTART, why),
     }
 }
 
@@ -63,9 +57,8 @@ fn is_admitted(pod: &Readmitted) -> bool {
     pod.result == ReadmissionResult::Admitted
 }
 
-fn body(found: Found<'_>, pods: &[Readmitted]) -> Markup {
-    let items: Vec<Pod<'_>> =
-        pods.iter().zip(Place::all(found.id, found.value, "/items")).collect();
+fn body(found: &Found<'_, PodReadmission>) -> Markup {
+    let items = Place::new(found.id, "/items").each(&found.answer.items);
     html! {
         (figure("What the pods request of the node, in the order of admission", html! {
             div.lanes { @for (resource, parts) in lanes(&items).iter().filter(|it| it.0 != "pods") { (lane(resource, parts)) } }
@@ -75,9 +68,8 @@ fn body(found: Found<'_>, pods: &[Readmitted]) -> Markup {
         }))
         (table("Pods in the order of admission", items.len(), "pod",
             html! { th scope="col" { "Pod" } th scope="col" { "Created" } th scope="col" { "Result" } th scope="col" { "Why" } },
-            html! { @for (pod, place) in &items { (line(pod, place.value)) } }))
+            html! { @for (pod, _) in &items { (line(pod)) } }))
         (doubts(found))
-        (command(found.command))
     }
 }
 
@@ -93,8 +85,7 @@ fn lanes<'a>(items: &[Pod<'a>]) -> Vec<(&'a str, Vec<Part<'a>>)> {
     let mut lanes: Vec<(&str, Vec<Part<'_>>)> = Vec::new();
     let mut places: BTreeMap<&str, usize> = BTreeMap::new();
     for (pod, place) in items {
-        let below = place.below("compared");
-        for (at, compared) in pod.compared.iter().enumerate() {
+        for (compared, place) in place.below("compared").each(&pod.compared) {
             let resource = compared.resource.as_str();
             let lane = *places.entry(resource).or_insert_with(|| {
                 lanes.push((resource, Vec::new()));
@@ -104,9 +95,7 @@ fn lanes<'a>(items: &[Pod<'a>]) -> Vec<(&'a str, Vec<Part<'a>>)> {
             if parts.last().is_some_and(|(last, _, _)| std::ptr::eq(*last, *pod)) {
                 continue;
             }
-            let pointer = format!("{}/{at}", below.pointer);
-            let value = below.value.get(at).unwrap_or(&Value::Null);
-            parts.push((pod, compared, Place { answer: below.answer, pointer, value }));
+            parts.push((pod, compared, place));
         }
     }
     lanes
@@ -127,7 +116,7 @@ fn lane(resource: &str, parts: &[Part<'_>]) -> Markup {
                     (Mark::new("svg", &format!("cell {class}")).across(part(used as f64, whole as f64), part(requested as f64, whole as f64))
                         .class_if((requested as f64) < NARROW * whole as f64, "thin")
                         .with("y", "1").with("height", "20").with("data-pod", shown(&pod.pod)).called("")
-                        .of(place, &["resource", "requested", "missing"])
+                        .of(place).data("resource", &compared.resource).data("requested", &requested).data("missing", &compared.missing)
                         .holding(html! { rect {} @if requested as f64 >= NARROW * whole as f64 { text x="6" y="14" { (short(&pod.pod)) } } }))
                 }
             }
@@ -136,15 +125,7 @@ fn lane(resource: &str, parts: &[Part<'_>]) -> Markup {
     }
 }
 
-fn name(result: ReadmissionResult) -> &'static str {
-    match result {
-        ReadmissionResult::Admitted => "admitted",
-        ReadmissionResult::Refused => "refused",
-        ReadmissionResult::Killed => "killed",
-    }
-}
-
-fn line(pod: &Readmitted, item: &Value) -> Markup {
+fn line(pod: &Readmitted) -> Markup {
     let refusals = pod.refusals.iter();
     let mut reasons: Vec<String> =
         refusals.map(|it| format!("{}: {}", it.reason, it.message)).collect();
@@ -160,8 +141,8 @@ fn line(pod: &Readmitted, item: &Value) -> Markup {
     html! {
         tr.(if pod.ends() { "t-error" } else { "" }) data-pod=(shown(&pod.pod)) {
             th scope="row" { (shown(&pod.pod)) @if pod.is_static { span.dim { " static" } } }
-            td.time { (moment(item.text("createdAt"))) }
-            td { (item.text("result")) @for other in pod.otherwise.iter().flat_map(|it| &it.results) { " or " (name(*other)) } }
+            td.time { @if let Some(at) = pod.created_at { (moment(&at.to_string())) } }
+            td { (code(&pod.result)) @for other in pod.otherwise.iter().flat_map(|it| &it.results) { " or " (code(other)) } }
             td.dim { (shown(&reasons.join("; "))) }
         }
     }

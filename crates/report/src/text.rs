@@ -5,6 +5,8 @@
 
 use kq_output::credentials::redact;
 use kq_output::terminal::plain;
+use kq_output::value::to_value;
+use serde::Serialize;
 use std::borrow::Cow;
 
 /// The longest text that the page shows, in characters. No name and no message of a kubelet is as long.
@@ -46,6 +48,12 @@ pub fn moment(text: &str) -> String {
         (Some(day), Some("T"), Some(time), true) => format!("{} {} UTC", shown(day), shown(time)),
         _ => shown(text),
     }
+}
+
+/// Returns the name that a value without fields has in JSON.
+pub fn code(value: &impl Serialize) -> String {
+    let value = to_value(value).unwrap_or_default();
+    value.as_str().unwrap_or_default().to_owned()
 }
 
 /// Returns words for a code such as `not-ready` or `targetReached`: `not ready`, `target reached`.

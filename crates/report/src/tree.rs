@@ -3,6 +3,7 @@
 use super::icicle::{Branch, Cell, icicle};
 use super::mark::{Mark, percent};
 use super::text::shown;
+use kq_k8s::qos::QosClass;
 use kq_output::units::counted;
 use maud::{Markup, html};
 use std::collections::{BTreeMap, BTreeSet};
@@ -64,7 +65,13 @@ impl Tree {
     }
 
     /// Adds a container; those of a pod come one after the other.
-    pub fn add(&mut self, class: &str, (namespace, name): (&str, &str), key: usize, value: f64) {
+    pub fn add(
+        &mut self,
+        class: Option<QosClass>,
+        (namespace, name): (&str, &str),
+        key: usize,
+        value: f64,
+    ) {
         let leaf = Branch { key, value, below: Vec::new() };
         let is_same = |pod: &&mut Pod| pod.namespace == namespace && pod.name == name;
         match self.pods.last_mut().filter(is_same) {
@@ -202,12 +209,12 @@ fn leaf(mark: Mark, inside: Markup, name: Option<&str>, cell: &Cell) -> Markup {
 }
 
 /// Returns the class of elements of a QoS class.
-pub fn qos_class(class: &str) -> &'static str {
+pub fn qos_class(class: Option<QosClass>) -> &'static str {
     match class {
-        "Guaranteed" => "q-guaranteed",
-        "Burstable" => "q-burstable",
-        "BestEffort" => "q-besteffort",
-        _ => "q-none",
+        Some(QosClass::Guaranteed) => "q-guaranteed",
+        Some(QosClass::Burstable) => "q-burstable",
+        Some(QosClass::BestEffort) => "q-besteffort",
+        None => "q-none",
     }
 }
 
@@ -218,9 +225,9 @@ mod tests {
     #[test]
     fn containers_stand_below_their_pods() {
         let mut tree = Tree::new("kubepods");
-        tree.add("Burstable", ("shop", "web"), 0, 1.0);
-        tree.add("Burstable", ("shop", "web"), 1, 1.0);
-        tree.add("Guaranteed", ("ml", "train"), 2, 2.0);
+        tree.add(Some(QosClass::Burstable), ("shop", "web"), 0, 1.0);
+        tree.add(Some(QosClass::Burstable), ("shop", "web"), 1, 1.0);
+        tree.add(Some(QosClass::Guaranteed), ("ml", "train"), 2, 2.0);
         let drawn = tree.draw(8.0, "idle", |key, _| {
             (Mark::new("svg", "cell").called(format!("c{key}")), html! {})
         });
@@ -239,7 +246,12 @@ mod tests {
         let mut tree = Tree::new("kubepods");
         for at in 0..30 {
             let namespace = if at < 20 { "shop".to_owned() } else { format!("team-{at}") };
-            tree.add("Burstable", (&namespace, &format!("p{at}")), at, 100.0 - at as f64);
+            tree.add(
+                Some(QosClass::Burstable),
+                (&namespace, &format!("p{at}")),
+                at,
+                100.0 - at as f64,
+            );
         }
         let drawn = tree.draw(0.0, "idle", |key, _| {
             (Mark::new("svg", "cell").called(format!("c{key}")), html! {})

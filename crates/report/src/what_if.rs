@@ -1,17 +1,16 @@
 //! A change before it is made: the pods and values of `kq what-if`, before and after side by side.
 
-use super::answers::{Fields, Found, NodePage, command, doubts, names, no_answer};
+use super::answers::{Found, NodePage, doubts, names, no_answer};
 use super::findings::line;
 use super::mark::{Mark, Place, percent};
 use super::section::{Section, figure, key, table};
-use super::text::{short, shown, whole, words};
+use super::text::{code, short, shown, whole, words};
 use super::tree::NARROW;
 use kq_answer::Severity;
 use kq_core::question::kinds::WhatIf;
-use kq_core::what_if::{PodOutcome, PodResult};
+use kq_core::what_if::{PodOutcome, PodResult, ValueChange};
 use kq_output::units::counted;
 use maud::{Markup, html};
-use serde_json::Value;
 
 /// Returns the section; `None`: no change was given.
 pub fn what_if(page: &NodePage<'_>) -> Option<Section> {
@@ -23,11 +22,12 @@ pub fn what_if(page: &NodePage<'_>) -> Option<Section> {
         title: "What if",
         state: counted(page.node.changes.len(), "change"),
         lead: html! { "What a change would do to this node, before it is made." },
-        body: html! { @for (at, (change, _)) in page.node.changes.iter().enumerate() {
+        body: html! { @for (at, (change, answered)) in page.node.changes.iter().enumerate() {
+            @let name = names::what_if(at);
             h3.change { code { (whole(change)) } }
-            @match page.what_if(at) {
-                Ok((found, answer)) => (body(found, answer)),
-                Err(why) => (no_answer(page.questions.get(&names::what_if(at)), why)),
+            @match page.find(&name, Some(answered)) {
+                Ok(found) => (body(&found)),
+                Err(why) => (no_answer(page.questions.get(&name), why)),
             }
         } },
     })
@@ -49,9 +49,9 @@ fn class(result: PodResult) -> &'static str {
 /// A pod after the change, and its place in the embedded answer.
 type Pod<'a> = (&'a PodOutcome, Place<'a>);
 
-fn body(found: Found<'_>, answer: &WhatIf) -> Markup {
-    let places = Place::all(found.id, found.value, "/pods");
-    let pods: Vec<Pod<'_>> = answer.pods.iter().zip(places).collect();
+fn body(found: &Found<'_, WhatIf>) -> Markup {
+    let answer = found.answer;
+    let pods = Place::new(found.id, "/pods").each(&answer.pods);
     let findings = answer.items.iter().filter(|it| it.severity != Severity::Ok);
     html! {
         p.note { @match answer.kubelet_starts {
@@ -68,13 +68,13 @@ fn body(found: Found<'_>, answer: &WhatIf) -> Markup {
                 tbody { @for it in findings { (line(it, &html! {})) } }
             }
         }
-        (values(found.value))
+        (values(&answer.values))
         (table("Pods after the change", pods.len(), "pod",
             html! { th scope="col" { "Pod" } th scope="col" { "Result" } th scope="col" { "Why" } },
-            html! { @for (pod, place) in &pods {
+            html! { @for (pod, _) in &pods {
                 tr data-pod=(shown(&pod.pod)) {
                     th scope="row" { (shown(&pod.pod)) }
-                    td { span.dot.(class(pod.result)) aria-hidden="true" {} (place.value.text("result")) }
+                    td { span.dot.(class(pod.result)) aria-hidden="true" {} (code(&pod.result)) }
                     td.dim { (shown(&[&pod.reason, &pod.message].into_iter().flatten().filter(|it| !it.is_empty()).cloned().collect::<Vec<_>>().join(": "))) }
                 }
             } }))
@@ -83,7 +83,6 @@ fn body(found: Found<'_>, answer: &WhatIf) -> Markup {
             ol.steps { @for step in &answer.steps { li { (shown(&step.text)) @if let Some(command) = &step.command { " " code { (whole(command)) } } } } }
         }
         (doubts(found))
-        (command(found.command))
     }
 }
 
@@ -105,8 +104,8 @@ fn picture(pods: &[Pod<'_>]) -> Markup {
     let of = |result: PodResult| pods.iter().filter(move |(pod, _)| pod.result == result);
     let mut lost = pods.iter().filter(|(pod, _)| pod.result.is_lost());
     let results = RESULTS.into_iter().filter_map(|result| {
-        let (_, place) = of(result).next()?;
-        Some(format!("{} {}", of(result).count(), words(place.value.text("result"))))
+        let count = of(result).count();
+        (count > 0).then(|| format!("{count} {}", words(&code(&result))))
     });
     let results: Vec<String> = results.collect();
     html! {
@@ -122,7 +121,8 @@ fn picture(pods: &[Pod<'_>]) -> Markup {
                 div.lane { span.what { strong { "after" } } svg.line.tall {
                     @for (at, (pod, place)) in pods.iter().enumerate() {
                         (Mark::new("svg", &format!("cell {}", class(pod.result))).class_if(width < NARROW, "thin").across(at as f64 * width, width).with("y", "1").with("height", "26")
-                            .with("data-pod", shown(&pod.pod)).called("").of(place, &["result", "reason", "message"])
+                            .with("data-pod", shown(&pod.pod)).called("").of(place)
+                            .data("result", &pod.result).data("reason", &pod.reason).data("message", &pod.message)
                             .holding(html! { rect {} @if width >= NARROW { text x="6" y="17" { (short(&pod.pod)) } } }))
                     }
                 } span.when { (results.join(", ")) } }
@@ -134,18 +134,13 @@ fn picture(pods: &[Pod<'_>]) -> Markup {
     }
 }
 
-fn values(what_if: &Value) -> Markup {
-    let values = what_if.list("values");
-    let cells = |it: &Value| {
-        let after = match it.list("between") {
-            [one, other] => format!(
-                "{} to {} (open)",
-                one.as_str().unwrap_or_default(),
-                other.as_str().unwrap_or_default()
-            ),
-            _ => it.text("after").to_owned(),
+fn values(values: &[ValueChange]) -> Markup {
+    let cells = |it: &ValueChange| {
+        let after = match &it.between {
+            Some([one, other]) => format!("{one} to {other} (open)"),
+            None => it.after.clone().unwrap_or_default(),
         };
-        [it.text("before").to_owned(), after].map(|text| shown(&text))
+        [it.before.as_deref().unwrap_or_default(), &after].map(shown)
     };
     if values.is_empty() {
         return html! {};
@@ -159,12 +154,12 @@ fn values(what_if: &Value) -> Markup {
             th scope="col" { "Written" }
         },
         html! { @for it in values { @let [before, after] = cells(it);
-            tr data-pod=[it.some_text("pod").map(shown)] {
-                th scope="row" { (shown(it.some_text("pod").unwrap_or_else(|| it.text("cgroup")))) @if let Some(container) = it.some_text("container") { " " (shown(container)) } }
-                td { code { (shown(it.text("file"))) } }
+            tr data-pod=[it.pod.as_deref().map(shown)] {
+                th scope="row" { (shown(it.pod.as_deref().unwrap_or(&it.cgroup))) @if let Some(container) = &it.container { " " (shown(container)) } }
+                td { code { (shown(&it.file)) } }
                 td.num { (before) }
                 td.num { strong { (after) } }
-                td { (words(it.text("written"))) }
+                td { (words(&code(&it.written))) }
             }
         } },
     )

@@ -5,7 +5,7 @@
 
 use crate::admission::AdmissionOptions;
 use anyhow::anyhow;
-use kq_admission::preemption::{PodPreemption, Trace};
+use kq_admission::preemption::Trace;
 use kq_answer::{Answer, Failure};
 use kq_cgroup::live::show::show;
 use kq_cgroup::plan::Plan;
@@ -22,7 +22,10 @@ use kq_core::question::image_gc::explain::{image_disk, image_disk_needs};
 use kq_core::question::image_gc::{
     ImageGcOptions, Trigger, image_gc_needs, image_gc_plan, image_list, image_list_needs,
 };
-use kq_core::question::kinds::{EvictionRank, ImageGcAnswer, NodeChecks, PodReadmission, WhatIf};
+use kq_core::question::kinds::{
+    EvictionRank, ImageDisk, ImageGcAnswer, ImageList, NodeChecks, PodPreemption, PodReadmission,
+    ProbePlan, WhatIf,
+};
 use kq_core::question::probes::{
     ProbeSelection, ProbedPod, ProbedPods, Purpose, Targets, prepare, recorded_probes,
 };
@@ -41,7 +44,7 @@ use kq_k8s::pod::ResourceName;
 use kq_k8s::quantity::Quantity;
 use kq_managers::list::Asked;
 use kq_probe::subject::subjects;
-use kq_report::{Answered, NoAnswer, NodeAnswers, Reply, names};
+use kq_report::{Answered, Cgroup, CpuTime, Devices, NoAnswer, NodeAnswers, Reply, names};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -98,14 +101,6 @@ pub fn node_answers(snapshot: &mut Snapshot, options: &mut ReportOptions) -> Nod
     let (snapshot, options) = (&*snapshot, &*options);
     let roots = options.overrides.roots(snapshot).into_iter().map(|(_, root)| root).collect();
     let report = Report { snapshot, roots, options };
-    let mut others = BTreeMap::new();
-    let mut add = |name: &str, answered: Answered| others.insert(name.to_owned(), answered);
-    add(names::USAGE, report.answered("cgroup show", report.usage()));
-    add(names::SHARES, report.shares());
-    add(names::IMAGES, report.answered("gc images", report.images()));
-    add(names::DISK, report.answered("gc explain --disk", report.disk()));
-    add(names::DEVICES, report.answered("devices list", report.devices()));
-    add(names::PROBES, report.answered("probe plan POD", report.probes()));
     let mut evictions = BTreeMap::new();
     for (name, text) in names::EVICTION {
         if let Some(signal) = Signal::from_text(text) {
@@ -113,11 +108,11 @@ pub fn node_answers(snapshot: &mut Snapshot, options: &mut ReportOptions) -> Nod
             evictions.insert(name, report.answered(&command, report.rank(signal)));
         }
     }
-    if let Some(pod) = &options.critical_pod {
+    let preemption = options.critical_pod.as_ref().map(|pod| {
         let flag = if pod.is_static { " --static" } else { "" };
         let command = format!("preempt explain {}{flag}", quoted(&pod.file));
-        add(names::PREEMPT, report.answered(&command, report.preempt(pod)));
-    }
+        report.answered(&command, report.preempt(pod))
+    });
     let changes = options.changes.iter().map(|change| {
         let answered = report.answered(&format!("what-if {}", change.text), report.what_if(change));
         (change.text.clone(), answered)
@@ -131,11 +126,17 @@ pub fn node_answers(snapshot: &mut Snapshot, options: &mut ReportOptions) -> Nod
         title: title(snapshot),
         sources: summary(snapshot),
         doctor: Some(report.answered("doctor", report.doctor())),
+        usage: Some(report.answered("cgroup show", report.usage())),
+        shares: Some(report.shares()),
+        images: Some(report.answered("gc images", report.images())),
         collection: Some(report.answered("gc dry-run", report.gc())),
+        disk: Some(report.answered("gc explain --disk", report.disk())),
+        devices: Some(report.answered("devices list", report.devices())),
+        probes: Some(report.answered("probe plan POD", report.probes())),
         restart: Some(report.answered("admit explain --kubelet-restart", report.restart())),
+        preemption,
         evictions,
         changes: changes.collect(),
-        others,
         snapshot: None,
     }
 }
@@ -194,15 +195,15 @@ struct Report<'a> {
     options: &'a ReportOptions,
 }
 
-/// An answer, or its document alone.
-type Asking<A = ()> = Result<Reply<A>, Failure>;
+/// An answer, or what is drawn of it.
+type Asking<A> = Result<Reply<A>, Failure>;
 
 fn reply<A: Answer>(answer: A) -> Asking<A> {
     Reply::of(answer).map_err(Failure::missing)
 }
 
-fn document(answer: &impl Answer) -> Asking {
-    Reply::document(answer).map_err(Failure::missing)
+fn drawing<A>(answer: &impl Answer, part: A) -> Asking<A> {
+    Reply::drawing(answer, part).map_err(Failure::missing)
 }
 
 impl Report<'_> {
@@ -240,16 +241,17 @@ impl Report<'_> {
         reply(doctor(self.kubelet(node_checks_needs())?, self.options.is_stored)?)
     }
 
-    fn usage(&self) -> Asking {
+    fn usage(&self) -> Asking<Vec<Cgroup>> {
         let facts = [FactKey::CgroupTree, FactKey::CgroupUsage];
         let node = self.node(Needs::NAMES.with(&facts))?;
         let tree = tree_of_pods(&node)?;
         let warnings = tree_warnings(&node, tree);
-        document(&show(tree, &node.roots, &node.workloads, &Selection::default(), warnings))
+        let answer = show(tree, &node.roots, &node.workloads, &Selection::default(), warnings);
+        drawing(&answer, Cgroup::all(&answer))
     }
 
     /// Divides the CPU time by the kernel's values, else by the planned ones.
-    fn shares(&self) -> Answered {
+    fn shares(&self) -> Answered<CpuTime> {
         const COMMAND: &str = "cgroup shares";
         let failed = |failure| self.answered(COMMAND, Err(failure));
         let input = self.kubelet(Needs::PLAN);
@@ -263,6 +265,9 @@ impl Report<'_> {
             Err(failure) => return failed(failure),
         };
         let divided = |values| divided(&input, &plan, values);
+        let drawn = |answer: CpuShares<'_>, is_by_kernel| {
+            drawing(&answer, CpuTime::of(&answer, is_by_kernel))
+        };
         let by_kernel = kernel(&input, &plan).and_then(divided);
         let why = match &by_kernel {
             Ok(shares) => shares
@@ -273,9 +278,9 @@ impl Report<'_> {
             Err(failure) => Some(failure.reason()),
         };
         match (why, by_kernel) {
-            (None, by_kernel) => self.answered(COMMAND, by_kernel.and_then(|it| document(&it))),
+            (None, by_kernel) => self.answered(COMMAND, by_kernel.and_then(|it| drawn(it, true))),
             (Some(why), _) => {
-                let planned = divided(Values::Planned).and_then(|it| document(&it));
+                let planned = divided(Values::Planned).and_then(|it| drawn(it, false));
                 let note = format!(
                     "By the planned weights and quotas, as the kernel's do not give an answer: {why}"
                 );
@@ -289,21 +294,22 @@ impl Report<'_> {
         reply(image_gc_plan(&node, &ImageGcOptions::new(Trigger::Periodic))?)
     }
 
-    fn images(&self) -> Asking {
-        document(&image_list(&self.kubelet(image_list_needs())?)?)
+    fn images(&self) -> Asking<ImageList> {
+        reply(image_list(&self.kubelet(image_list_needs())?)?)
     }
 
-    fn disk(&self) -> Asking {
-        document(&image_disk(&self.kubelet(image_disk_needs())?))
+    fn disk(&self) -> Asking<ImageDisk> {
+        reply(image_disk(&self.kubelet(image_disk_needs())?))
     }
 
-    fn devices(&self) -> Asking {
+    fn devices(&self) -> Asking<Devices> {
         let node = self.kubelet(device_list_needs(Asked::Both))?;
-        document(&device_list(&node, Asked::Both, &Selection::default())?)
+        let answer = device_list(&node, Asked::Both, &Selection::default())?;
+        drawing(&answer, Devices::of(&answer))
     }
 
     /// Plans the probes of all pods that have any.
-    fn probes(&self) -> Asking {
+    fn probes(&self) -> Asking<ProbePlan> {
         let node = self.kubelet(Needs { only_on_node: false, ..Needs::PROBE_PLAN })?;
         let recorded = recorded_probes(&node)?;
         let probed = recorded.pods.into_iter().filter(|(pod, _)| subjects(pod).next().is_some());
@@ -317,7 +323,7 @@ impl Report<'_> {
         let pods = prepare(&node, probed.collect(), address);
         let probed = ProbedPods::new(node, pods, recorded.left_out, Purpose::Plan);
         let targets = Targets::of_pods(probed, TIMEOUT, &ProbeSelection::default())?;
-        document(&targets.plan())
+        reply(targets.plan())
     }
 
     fn rank(&self, signal: Signal) -> Asking<EvictionRank> {
@@ -344,7 +350,7 @@ impl Report<'_> {
         reply(readmit_all(&self.restarting()?)?)
     }
 
-    fn preempt(&self, pod: &CriticalPod) -> Asking {
+    fn preempt(&self, pod: &CriticalPod) -> Asking<PodPreemption> {
         let options = AdmissionOptions { is_static: pod.is_static, ..AdmissionOptions::default() };
         let (about, mut pod) = options.pod_on(&pod.file, self.about()?)?;
         pod.redact();
@@ -352,7 +358,7 @@ impl Report<'_> {
         let planned = plan(&about, &pod, |others| sort(others, &[]), detail)?;
         let Planned { admission, preemption, mut basis, .. } = planned;
         basis.assume_all(random_order(&preemption, &[]));
-        document(&PodPreemption::new(preemption, admission, basis))
+        reply(PodPreemption::new(preemption, admission, basis))
     }
 
     fn what_if(&self, change: &ReportChange) -> Asking<WhatIf> {
