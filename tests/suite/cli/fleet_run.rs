@@ -55,7 +55,7 @@ fn every_fault_of_a_node_is_named_and_nothing_is_left() {
     );
     let ran = kq(&line).run();
     assert_eq!(ran.code, 3, "{}", ran.text());
-    assert!(ran.stderr.contains("nodes: 3 of 11 nodes answered"), "{}", ran.text());
+    assert!(ran.stderr.contains("nodes: 3 of 12 nodes answered"), "{}", ran.text());
     for expected in [
         "missing: cut: the log of the pod is cut off or damaged: ",
         "missing: full: the pod did not run: OutOfpods: Node didn't have enough resource: pods",
@@ -65,6 +65,7 @@ fn every_fault_of_a_node_is_named_and_nothing_is_left() {
         "missing: replaced: the pod did not run: another client replaced it",
         "missing: silent: no answer within 3s",
         "missing: twice: the pod did not run: ",
+        "missing: windows: windows nodes have no answer: -l kubernetes.io/os=linux leaves them out",
     ] {
         assert!(ran.stderr.contains(expected), "{expected}: {}", ran.text());
     }
@@ -99,7 +100,7 @@ fn hundreds_of_nodes_are_listed_in_pages_and_few_are_asked_at_a_time() {
     assert!(state.most_pods <= 8, "{}", state.most_pods);
     let lists = |seen: &&Seen| seen.line.starts_with("GET /api/v1/nodes?");
     let seen = fleet.server.seen();
-    assert_eq!(seen.iter().filter(lists).count(), (11 + more).div_ceil(500));
+    assert_eq!(seen.iter().filter(lists).count(), (12 + more).div_ceil(500));
 }
 
 #[test]

@@ -14,7 +14,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// The nodes, most of which have a fault that their name says.
-const NODES: [&str; 11] = [
+const NODES: [&str; 12] = [
     "cut",
     "full",
     "garbage",
@@ -26,6 +26,7 @@ const NODES: [&str; 11] = [
     "twice",
     "well-1",
     "well-2",
+    "windows",
 ];
 
 /// Nodes on which the pod that is there in the end is that of another client.
@@ -381,7 +382,7 @@ fn node_object(name: &str) -> Value {
     value!({
         "kind": "Node",
         "apiVersion": "v1",
-        "metadata": {"name": name, "labels": {"well": name.starts_with("well").to_string(), "more": name.starts_with("more").to_string()}},
+        "metadata": {"name": name, "labels": {"well": name.starts_with("well").to_string(), "more": name.starts_with("more").to_string(), "kubernetes.io/os": if name == "windows" { "windows" } else { "linux" }}},
         "status": {
             "capacity": resources, "allocatable": resources,
             "nodeInfo": {"kubeletVersion": "v1.36.0", "operatingSystem": "linux", "architecture": "amd64"},

@@ -85,6 +85,9 @@ pub enum NoAnswer {
     /// The API server did not answer for it.
     #[error("{0}")]
     ApiServer(String),
+    /// It has another system than Linux: no pod is created.
+    #[error("{0} nodes have no answer: -l kubernetes.io/os=linux leaves them out")]
+    OtherSystem(String),
     /// It was not queried, since kq was interrupted.
     #[error("not queried: kq was interrupted")]
     Interrupted,

@@ -53,10 +53,6 @@ pub struct Args {
     #[command(flatten)]
     pods: NodePodArgs,
 
-    /// The image of kq, as in docs/release.md
-    #[arg(long, value_name = "IMAGE")]
-    image: Option<String>,
-
     /// Change this number of nodes first. If one of them fails, no other node changes
     #[arg(long, value_name = "NUMBER", default_value = "1", help_heading = "Waves")]
     canary: usize,
@@ -102,12 +98,7 @@ impl Args {
     /// Plans, shows, asks and changes.
     pub fn run(self) -> Result<Code, Failure> {
         let (_, command) = Question::of_change(self.command.clone())?;
-        if self.image.is_none() {
-            return Err(Failure::usage(anyhow!(
-                "--image is missing: the image of kq for the pods"
-            ))
-            .hint("docs/release.md says how one is made"));
-        }
+        self.pods.image()?;
         let is_for_people = self.output.is_for_people();
         if !is_for_people && !self.yes && !self.dry_run {
             return Err(Failure::usage(anyhow!("-o json and yaml show no plan to confirm"))
@@ -116,7 +107,7 @@ impl Args {
         let resumed = self.resume.as_deref().map(|path| ApplyLog::open(path, &command));
         let resumed = resumed.transpose()?;
         self.record.as_deref().map_or(Ok(()), ApplyLog::check_new)?;
-        let plan = self.pods.plan(self.image.clone(), false)?;
+        let plan = self.pods.plan()?;
         resumed.as_ref().map_or(Ok(()), |log| log.check_server(plan.server_url()))?;
         let nodes = plan.nodes.len();
         let waves = WaveOptions {

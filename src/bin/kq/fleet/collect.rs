@@ -29,7 +29,6 @@ use std::path::PathBuf;
 ///   kq fleet collect --from-ssh --dir snapshots/ > collect.sh
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
-#[command(mut_arg("image", |image| image.required_unless_present_any(["api_only", "from_ssh"])))]
 pub struct Args {
     #[command(flatten)]
     run: RunArgs,

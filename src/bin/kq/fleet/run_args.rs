@@ -77,19 +77,22 @@ pub struct NodePodArgs {
     #[arg(long, value_name = "DURATION", default_value = "2m", value_parser = parse_interval, help_heading = "The pods of kq")]
     timeout: Duration,
 
+    /// The image of kq, as in docs/release.md; the default is that of the release
+    #[arg(long, value_name = "IMAGE")]
+    image: Option<String>,
+
     #[command(flatten)]
     server: ServerArgs,
 }
+
+/// The image of kq, where the build of a release names one.
+const RELEASE_IMAGE: Option<&str> = option_env!("KQ_IMAGE");
 
 /// The flags of a run that reads nodes.
 #[derive(Clone, Debug, clap::Args)]
 pub struct RunArgs {
     #[command(flatten)]
     pods: NodePodArgs,
-
-    /// The image of kq, as in docs/release.md
-    #[arg(long, value_name = "IMAGE", required_unless_present = "api_only")]
-    image: Option<String>,
 
     /// Create no pods: ask about what the API server has of each node
     #[arg(long, conflicts_with_all = ["image", "image_pull_policy", "service_account", "priority_class", "privileged", "requests"])]
@@ -113,7 +116,7 @@ impl RunArgs {
         command: &[String],
         stored: Option<&Path>,
     ) -> Result<Option<(FleetRun, usize)>, Failure> {
-        let mut plan = self.pods.prepare(self.image.clone(), self.api_only)?;
+        let mut plan = self.pods.prepare(self.api_only)?;
         if let Some(folder) = stored {
             let left_out = counted(plan.leave_out_stored(folder), "node");
             let folder = folder.display();
@@ -178,14 +181,23 @@ fn show(plan: &FleetPlan, namespace: &str) {
 impl NodePodArgs {
     /// Chooses the nodes, and shows the plan of the pods.
     /// Fails where the nodes are unknown, and for a node that does not exist.
-    pub fn plan(&self, image: Option<String>, api_only: bool) -> Result<FleetPlan, Failure> {
-        let plan = self.prepare(image, api_only)?;
+    pub fn plan(&self) -> Result<FleetPlan, Failure> {
+        let plan = self.prepare(false)?;
         show(&plan, &self.namespace);
         Ok(plan)
     }
 
-    fn prepare(&self, image: Option<String>, api_only: bool) -> Result<FleetPlan, Failure> {
-        let options = self.options(image, api_only)?;
+    /// Returns the image of the pods.
+    /// Fails where none is named.
+    pub fn image(&self) -> Result<String, Failure> {
+        self.image.as_deref().or(RELEASE_IMAGE).map(str::to_owned).ok_or_else(|| {
+            Failure::usage(anyhow!("--image is missing: the image of kq for the pods"))
+                .hint("docs/release.md says how one is made")
+        })
+    }
+
+    fn prepare(&self, api_only: bool) -> Result<FleetPlan, Failure> {
+        let options = self.options(api_only)?;
         waiting("listing the nodes", || FleetPlan::prepare(options))
     }
 
@@ -194,7 +206,8 @@ impl NodePodArgs {
         Ok(self.nodes.iter().cloned().chain(named.into_iter().flatten()).collect())
     }
 
-    fn options(&self, image: Option<String>, api_only: bool) -> Result<FleetOptions, Failure> {
+    fn options(&self, api_only: bool) -> Result<FleetOptions, Failure> {
+        let image = if api_only { String::new() } else { self.image()? };
         let (flags, nodes) = (self.clone(), self.named()?);
         Ok(FleetOptions {
             nodes,
@@ -202,7 +215,7 @@ impl NodePodArgs {
             sample: flags.sample,
             pods: PodSettings {
                 namespace: flags.namespace,
-                image: image.unwrap_or_default(),
+                image,
                 image_pull_policy: flags.image_pull_policy,
                 service_account: flags.service_account,
                 priority_class: flags.priority_class,

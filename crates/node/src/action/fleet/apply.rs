@@ -174,7 +174,9 @@ impl FleetRun {
             let (name, command) = (node.name.clone(), NodeCommand::reading(&words));
             let read = match self.interrupted() {
                 Some(_) => Err(NoAnswer::Interrupted),
-                None => self.run_pod(at, &node.name, &command, &Wanted::Plan { node: name }, false),
+                None => self.check_system(at).and_then(|()| {
+                    self.run_pod(at, &node.name, &command, &Wanted::Plan { node: name }, false)
+                }),
             };
             let why = match read.map(|it| it.reading) {
                 Ok(Reading::Plan { change, steps }) => return (at, (change, steps)),

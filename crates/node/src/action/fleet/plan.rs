@@ -12,6 +12,7 @@ use kq_io::clock::moment;
 use kq_io::snapshot_file::read_snapshot;
 use kq_k8s::label_selector::LabelSelector;
 use kq_k8s::nearest::nearest;
+use kq_k8s::pod::OS_LABEL;
 use kq_k8s::validation::is_pod_name;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -64,6 +65,13 @@ pub struct FleetNode {
     /// A valid name of an object, and so no path.
     pub name: String,
     pub labels: BTreeMap<String, String>,
+}
+
+impl FleetNode {
+    /// Returns the node's system, where it is not Linux. The kubelet sets the label.
+    pub(super) fn other_system(&self) -> Option<&str> {
+        self.labels.get(OS_LABEL).map(String::as_str).filter(|system| *system != "linux")
+    }
 }
 
 /// The nodes and pods of a run that has not begun.

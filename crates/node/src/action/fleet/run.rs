@@ -2,7 +2,7 @@
 
 use super::guard::Guard;
 use super::member::{MAX_LOG_BYTES, Member, Permit, Permits, Reading, Source, Wanted};
-use super::plan::{FleetPlan, snapshot_path};
+use super::plan::{FleetNode, FleetPlan, snapshot_path};
 use super::snapshots::failed;
 use anyhow::anyhow;
 use kq_answer::Failure;
@@ -172,7 +172,8 @@ impl FleetRun {
         if self.interrupts.caught().is_some() {
             return Err(NoAnswer::Interrupted);
         }
-        let node = &self.plan.nodes[at].name;
+        let FleetNode { name: node, .. } = &self.plan.nodes[at];
+        self.check_system(at)?;
         if self.plan.api_only {
             let source = Source::ApiServer {
                 node: node.clone(),
@@ -189,6 +190,12 @@ impl FleetRun {
         let snapshot = ["snapshot".to_owned()];
         let command = NodeCommand::reading(command.unwrap_or(&snapshot));
         self.run_pod(at, node, &command, wanted, false)
+    }
+
+    /// Fails for a node whose system is not Linux.
+    pub(super) fn check_system(&self, at: usize) -> Result<(), NoAnswer> {
+        let other = self.plan.nodes[at].other_system();
+        other.map_or(Ok(()), |system| Err(NoAnswer::OtherSystem(system.to_owned())))
     }
 
     /// Runs a command in the pod with this number, reads its output, and deletes the pod in any case. `is_patient`: a signal
