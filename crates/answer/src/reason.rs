@@ -117,6 +117,15 @@ fn values<'m>(
     }
 }
 
+/// Writes a fact as the sentence is asked for: exactly with `{}`, short with `{:#}`.
+///
+/// # Errors
+///
+/// Those of the writer.
+pub fn write_fact(fact: &impl fmt::Display, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    if f.alternate() { write!(f, "{fact:#}") } else { write!(f, "{fact}") }
+}
+
 /// A fact that Go's `fmt` writes.
 pub trait GoArgument {
     /// Writes it with a verb.
@@ -172,6 +181,9 @@ macro_rules! plain {
 }
 
 plain!(bool, i32, i64, u32, u64, usize);
+
+#[cfg(test)]
+mod several;
 
 #[cfg(test)]
 mod tests {

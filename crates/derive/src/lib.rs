@@ -10,8 +10,15 @@
 //!     /// Labels of a domain.
 //!     #[text("unknown labels: {labels}", labels = labels.join(", "))]
 //!     UnknownLabels { labels: Vec<String> },
+//!     /// Pods are killed.
+//!     #[text(pods: 1 => "one pod is killed")]
+//!     #[text("{pods} pods are killed")]
+//!     Kills { pods: usize },
 //! }
 //! ```
+//!
+//! A variant with several sentences has the first one that holds: before `=>` are patterns of fields, a guard (`if ...`), or
+//! both. `{0}` is the fact of a variant that has one without a name.
 //!
 //! With `#[reason(plain)]`, JSON is the code alone. A variant without a description has its sentence for one in the schema.
 //!
@@ -22,9 +29,9 @@
 
 mod sentence;
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Ident, TokenStream};
 use quote::quote;
-use sentence::{Part, Sentence};
+use sentence::{Part, Sentence, Sentences};
 use syn::{Attribute, Data, DeriveInput, Error, LitStr, Variant};
 
 /// Makes text, code, JSON, schema and templates of an enum.
@@ -42,12 +49,12 @@ fn expand(input: &DeriveInput) -> syn::Result<TokenStream> {
         return Err(Error::new_spanned(&input.generics, "a reason owns its facts"));
     }
     let form = Form::of(&input.attrs)?;
-    let sentences = data.variants.iter().map(Sentence::of).collect::<syn::Result<Vec<_>>>()?;
+    let sentences = data.variants.iter().map(Sentences::of).collect::<syn::Result<Vec<_>>>()?;
     let name = &input.ident;
     let (texts, codes, templates): (Vec<_>, Vec<_>, Vec<_>) = (
-        sentences.iter().map(text).collect(),
-        sentences.iter().map(|sentence| code(sentence, &form)).collect(),
-        sentences.iter().map(|sentence| template(sentence, &form)).collect(),
+        sentences.iter().flat_map(texts).collect(),
+        sentences.iter().map(|it| code(it.variant, &form)).collect(),
+        sentences.iter().flat_map(|it| templates(it, &form)).collect(),
     );
     let written = written(input, data.variants.iter(), &form);
     Ok(quote! {
@@ -94,11 +101,15 @@ impl Form {
                 match value.value() {
                     tag if meta.path.is_ident("tag") => form.tag = Some(tag),
                     case if meta.path.is_ident("case")
-                        && matches!(case.as_str(), "camelCase" | "kebab-case") =>
+                        && matches!(case.as_str(), "camelCase" | "kebab-case" | "PascalCase") =>
                     {
                         form.case = case;
                     }
-                    _ => return Err(meta.error("plain, a tag, or the case: camelCase or kebab-case")),
+                    _ => {
+                        return Err(meta.error(
+                            "plain, a tag, or the case: camelCase, kebab-case or PascalCase",
+                        ));
+                    }
                 }
                 Ok(())
             })?;
@@ -108,6 +119,9 @@ impl Form {
 
     /// Returns the code of a variant, as serde makes it.
     fn code(&self, variant: &str) -> String {
+        if self.case == "PascalCase" {
+            return variant.to_owned();
+        }
         let is_kebab = self.case == "kebab-case";
         let mut code = String::new();
         for (at, c) in variant.char_indices() {
@@ -120,40 +134,46 @@ impl Form {
     }
 }
 
+/// Returns the arms that write the sentences of a variant.
+fn texts(sentences: &Sentences) -> Vec<TokenStream> {
+    sentences.all.iter().map(|it| text(sentences.pattern(it), it)).collect()
+}
+
 /// Returns the arm that writes a sentence.
-fn text(sentence: &Sentence) -> TokenStream {
-    let Sentence { variant, fields, parts, arguments } = sentence;
+fn text(pattern: TokenStream, Sentence { parts, arguments, .. }: &Sentence) -> TokenStream {
     let arguments = arguments.iter().map(|(name, value)| quote!(let #name = #value;));
     let parts = parts.iter().map(|part| match part {
         Part::Text(text) => quote!(__f.write_str(#text)?;),
-        Part::Field(name, None) => quote!(::core::write!(__f, "{}", #name)?;),
+        Part::Field(name, None) => quote!(::kq_answer::reason::write_fact(&#name, __f)?;),
         Part::Field(name, Some(verb)) => {
             let verb = verb.tokens();
             quote!(::kq_answer::reason::GoArgument::write(&#name, #verb, __f)?;)
         }
     });
-    quote!(Self::#variant { #(#fields),* } => { #(#arguments)* #(#parts)* })
+    quote!(#pattern => { #(#arguments)* #(#parts)* })
 }
 
 /// Returns the arm with a code.
-fn code(sentence: &Sentence, form: &Form) -> TokenStream {
-    let variant = sentence.variant;
+fn code(variant: &Ident, form: &Form) -> TokenStream {
     let code = form.code(&variant.to_string());
     quote!(Self::#variant { .. } => #code,)
 }
 
-/// Returns the template of a sentence.
-fn template(sentence: &Sentence, form: &Form) -> TokenStream {
-    let code = form.code(&sentence.variant.to_string());
-    let parts = sentence.parts.iter().map(|part| match part {
-        Part::Text(text) => quote!(::kq_answer::reason::Part::Text(#text)),
-        Part::Field(name, verb) => {
-            let name = sentence::camel_case(&name.to_string());
-            let verb = verb.unwrap_or(sentence::Verb::Value).tokens();
-            quote!(::kq_answer::reason::Part::Field(#name, #verb))
-        }
-    });
-    quote!(::kq_answer::reason::Template { code: #code, parts: &[#(#parts),*] })
+/// Returns the templates of the sentences of a variant.
+fn templates(sentences: &Sentences, form: &Form) -> Vec<TokenStream> {
+    let code = form.code(&sentences.variant.to_string());
+    let template = |sentence: &Sentence| {
+        let parts = sentence.parts.iter().map(|part| match part {
+            Part::Text(text) => quote!(::kq_answer::reason::Part::Text(#text)),
+            Part::Field(name, verb) => {
+                let name = sentence::camel_case(&name.to_string());
+                let verb = verb.unwrap_or(sentence::Verb::Value).tokens();
+                quote!(::kq_answer::reason::Part::Field(#name, #verb))
+            }
+        });
+        quote!(::kq_answer::reason::Template { code: #code, parts: &[#(#parts),*] })
+    };
+    sentences.all.iter().map(template).collect()
 }
 
 /// Returns JSON and schema: those that serde and schemars make of a copy without the sentences.
@@ -162,10 +182,11 @@ fn written<'v>(
     variants: impl Iterator<Item = &'v Variant>,
     form: &Form,
 ) -> TokenStream {
-    let is_kept = |it: &Attribute| !it.path().is_ident("text") && !it.path().is_ident("reason");
+    let is_kept =
+        |it: &Attribute| !["text", "reason", "default"].iter().any(|own| it.path().is_ident(own));
     let variants = variants.cloned().map(|mut variant| {
         let is_described = variant.attrs.iter().any(|it| it.path().is_ident("doc"));
-        let text = Sentence::of(&variant).ok().and_then(|sentence| sentence.plain());
+        let text = Sentences::of(&variant).ok().and_then(|it| it.plain());
         variant.attrs.retain(is_kept);
         if let (false, Some(text)) = (is_described, text) {
             variant.attrs.push(syn::parse_quote!(#[doc = #text]));

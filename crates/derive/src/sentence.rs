@@ -1,9 +1,9 @@
-//! The sentence on a variant: its parts, and what is counted from the fields for it.
+//! The sentences on a variant: when each holds, its parts, and what is counted from the fields for it.
 
-use proc_macro2::{Ident, TokenStream};
-use quote::quote;
+use proc_macro2::{Ident, TokenStream, TokenTree};
+use quote::{format_ident, quote};
 use syn::parse::{Parse, ParseStream};
-use syn::{Error, Expr, Fields, LitStr, Token, Variant};
+use syn::{Error, Fields, Index, LitStr, Member, Token, Variant};
 
 /// A verb of Go's `fmt`.
 #[derive(Clone, Copy)]
@@ -33,58 +33,135 @@ pub enum Part {
     Field(Ident, Option<Verb>),
 }
 
-/// A variant with its sentence.
-pub struct Sentence<'v> {
-    pub variant: &'v Ident,
-    pub fields: Vec<&'v Ident>,
+/// A sentence, and the values of the fields for which it stands.
+pub struct Sentence {
+    /// A field, and its pattern.
+    patterns: Vec<(Member, TokenStream)>,
+    /// `if ...`
+    guard: TokenStream,
     pub parts: Vec<Part>,
     /// What is computed of the fields.
-    pub arguments: Vec<(Ident, Expr)>,
+    pub arguments: Vec<(Ident, TokenStream)>,
 }
 
-impl<'v> Sentence<'v> {
+/// A variant with its sentences; the first one that holds is its text.
+pub struct Sentences<'v> {
+    pub variant: &'v Ident,
+    fields: Vec<Member>,
+    pub all: Vec<Sentence>,
+}
+
+impl<'v> Sentences<'v> {
     pub fn of(variant: &'v Variant) -> syn::Result<Self> {
-        if matches!(variant.fields, Fields::Unnamed(_)) {
+        if matches!(&variant.fields, Fields::Unnamed(fields) if fields.unnamed.len() > 1) {
             return Err(Error::new_spanned(variant, "a fact of a reason has a name"));
         }
-        let mut texts = variant.attrs.iter().filter(|it| it.path().is_ident("text"));
-        let (Some(text), None) = (texts.next(), texts.next()) else {
-            return Err(Error::new_spanned(variant, "a reason has one sentence: #[text(\"...\")]"));
-        };
-        let Written { text, arguments } = text.parse_args()?;
-        let fields = variant.fields.iter().filter_map(|field| field.ident.as_ref()).collect();
-        Ok(Self { variant: &variant.ident, fields, parts: parts(&text)?, arguments })
+        let texts = variant.attrs.iter().filter(|it| it.path().is_ident("text"));
+        let all: Vec<_> = texts.map(|text| text.parse_args()).collect::<syn::Result<_>>()?;
+        if all.is_empty() {
+            return Err(Error::new_spanned(variant, "a reason has a sentence: #[text(\"...\")]"));
+        }
+        let fields = variant.fields.members().collect();
+        Ok(Self { variant: &variant.ident, fields, all })
     }
-}
 
-impl Sentence<'_> {
-    /// Returns the text of a sentence that names no field.
+    /// Returns the text of the only sentence, if it names no field.
     pub fn plain(&self) -> Option<String> {
-        match self.parts.as_slice() {
-            [Part::Text(text)] => Some(text.clone()),
+        match self.all.as_slice() {
+            [Sentence { parts, .. }] => match parts.as_slice() {
+                [Part::Text(text)] => Some(text.clone()),
+                _ => None,
+            },
             _ => None,
         }
     }
+
+    /// Returns the pattern of the variant where a sentence of it holds, with its guard.
+    pub fn pattern(&self, sentence: &Sentence) -> TokenStream {
+        let (variant, guard) = (self.variant, &sentence.guard);
+        let fields = self.fields.iter().map(|field| {
+            let chosen = sentence.patterns.iter().find(|(it, _)| it == field);
+            match (chosen, field) {
+                (Some((_, pattern)), _) => quote!(#field: #pattern),
+                (None, Member::Named(name)) => quote!(#name),
+                (None, Member::Unnamed(index)) => {
+                    let name = unnamed(index);
+                    quote!(#index: #name)
+                }
+            }
+        });
+        // A pattern of a field that is not there is an error of the compiler.
+        let others = sentence.patterns.iter().filter(|(it, _)| !self.fields.contains(it));
+        let others = others.map(|(field, pattern)| quote!(#field: #pattern));
+        let fields = fields.chain(others);
+        quote!(Self::#variant { #(#fields),* } #guard)
+    }
 }
 
-/// The content of the attribute.
-struct Written {
-    text: LitStr,
-    arguments: Vec<(Ident, Expr)>,
+/// Returns the name that stands for `{0}`.
+fn unnamed(index: &Index) -> Ident {
+    format_ident!("_{}", index.index)
 }
 
-impl Parse for Written {
+/// `"text"`, `field: pattern if guard => "text"`, and the arguments.
+impl Parse for Sentence {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
-        let (text, mut arguments) = (input.parse()?, Vec::new());
+        let (mut patterns, mut guard) = (Vec::new(), TokenStream::new());
+        while !input.peek(LitStr) {
+            if !input.peek(Token![if]) {
+                let field = input.parse()?;
+                input.parse::<Token![:]>()?;
+                let is_end = |it: ParseStream<'_>| it.peek(Token![,]) || it.peek(Token![if]);
+                patterns.push((field, tokens(input, |it| is_end(it) || it.peek(Token![=>]))?));
+            }
+            if input.peek(Token![if]) {
+                guard = tokens(input, |it| it.peek(Token![=>]))?;
+            }
+            match input.peek(Token![,]) {
+                true => drop(input.parse::<Token![,]>()?),
+                false => drop(input.parse::<Token![=>]>()?),
+            }
+        }
+        let (text, mut arguments) = (input.parse::<LitStr>()?, Vec::new());
         while !input.is_empty() {
             input.parse::<Token![,]>()?;
             if !input.is_empty() {
                 let name = input.parse()?;
                 input.parse::<Token![=]>()?;
-                arguments.push((name, input.parse()?));
+                arguments.push((name, tokens(input, is_next_argument)?));
             }
         }
-        Ok(Self { text, arguments })
+        let parts = parts(&text)?;
+        let is_fact = |part: &Part| match part {
+            Part::Text(_) => false,
+            Part::Field(name, _) => !arguments.iter().any(|(argument, _)| argument == name),
+        };
+        match parts.windows(2).any(|pair| pair.iter().all(is_fact)) {
+            true => Err(Error::new_spanned(text, "a message cannot say where such a field ends")),
+            false => Ok(Self { patterns, guard, parts, arguments }),
+        }
+    }
+}
+
+/// Returns true at `, name =`, and at a comma that is the last token.
+fn is_next_argument(input: ParseStream<'_>) -> bool {
+    let rest = input.fork();
+    rest.parse::<Token![,]>().is_ok()
+        && (rest.is_empty() || rest.peek(syn::Ident) && rest.peek2(Token![=]))
+}
+
+/// Returns the tokens before the end of an expression or a pattern: the compiler says what is wrong with them.
+fn tokens(
+    input: ParseStream<'_>,
+    is_end: impl Fn(ParseStream<'_>) -> bool,
+) -> syn::Result<TokenStream> {
+    let mut tokens = TokenStream::new();
+    while !input.is_empty() && !is_end(input) {
+        tokens.extend([input.parse::<TokenTree>()?]);
+    }
+    match tokens.is_empty() {
+        true => Err(input.error("an expression or a pattern is missing")),
+        false => Ok(tokens),
     }
 }
 
@@ -107,8 +184,6 @@ fn parts(text: &LitStr) -> syn::Result<Vec<Part>> {
         rest = after;
         if !plain.is_empty() {
             parts.push(Part::Text(std::mem::take(&mut plain)));
-        } else if !parts.is_empty() {
-            return Err(Error::new_spanned(text, "a message cannot say where such a field ends"));
         }
         parts.push(field_of(field, text)?);
     }
@@ -128,9 +203,15 @@ fn field_of(field: &str, text: &LitStr) -> syn::Result<Part> {
         "%d" => Some(Verb::Number),
         _ => return Err(Error::new_spanned(text, "Go's verbs are here %q, %s, %v and %d")),
     };
-    let name = syn::parse_str::<Ident>(name)
-        .map_err(|_| Error::new_spanned(text, format!("{name:?} is not the name of a field")))?;
-    Ok(Part::Field(Ident::new(&name.to_string(), text.span()), verb))
+    let name = match syn::parse_str::<Member>(name) {
+        Ok(Member::Named(name)) => Ident::new(&name.to_string(), text.span()),
+        Ok(Member::Unnamed(index)) => unnamed(&index),
+        Err(_) => {
+            let error = format!("{name:?} is not the name of a field");
+            return Err(Error::new_spanned(text, error));
+        }
+    };
+    Ok(Part::Field(name, verb))
 }
 
 /// Returns the name of a field as JSON has it.
