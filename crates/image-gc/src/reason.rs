@@ -2,29 +2,40 @@
 
 use crate::cycle::Usage;
 use crate::knowledge::{ImageTimes, RecordCoverage, Span};
+use kq_answer::reason::Reason;
 use kq_facts::timestamp::Timestamp;
 use kq_k8s::duration::GoDuration;
-use kq_output::units::Precision;
+use kq_output::units::{Amount, Precision};
 use serde::Serialize;
 use std::fmt;
 
 /// Why a collection runs, and what it frees.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-#[serde(tag = "code", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Eq, Reason)]
 pub enum RunReason {
     /// A sentence of the eviction manager's decision; its facts are under `pressure`.
+    #[text("{sentence}")]
     EvictionManager {
         #[serde(skip)]
         sentence: String,
     },
     /// Disk pressure removes every unused image that is old enough.
+    #[text(
+        "under disk pressure, all unused images older than imageMinimumGCAge {minimum_age} are \
+         removed; thresholds do not matter"
+    )]
     UnusedImages {
         /// `imageMinimumGCAge`
         minimum_age: GoDuration,
     },
     /// `imageMaximumGCAge` is off.
+    #[text("imageMaximumGCAge is off: no image goes for its age")]
     MaximumAgeOff,
     /// The kubelet has been up for longer than `imageMaximumGCAge`.
+    #[text(
+        "the kubelet has been up for {up}, longer than imageMaximumGCAge {maximum_age}: images \
+         unused for longer than that go, at any use of the disk",
+        up = Amount::Time(up.0)
+    )]
     UpForLonger {
         /// Since the kubelet's start.
         up: GoDuration,
@@ -32,6 +43,11 @@ pub enum RunReason {
         maximum_age: GoDuration,
     },
     /// The kubelet has not been up for longer than `imageMaximumGCAge`.
+    #[text(
+        "the kubelet has been up for {up}, not longer than imageMaximumGCAge {maximum_age}: no \
+         image goes for its age yet",
+        up = Amount::Time(up.0)
+    )]
     UpForLess {
         /// Since the kubelet's start.
         up: GoDuration,
@@ -39,16 +55,33 @@ pub enum RunReason {
         maximum_age: GoDuration,
     },
     /// Whether the kubelet has been up for longer than `imageMaximumGCAge` is unknown.
+    #[text(
+        "imageMaximumGCAge is {maximum_age}, and whether the kubelet has been up for longer is \
+         unknown: kq assumes so"
+    )]
     UpForUnknown {
         /// `imageMaximumGCAge`
         maximum_age: GoDuration,
     },
     /// The loop does not run.
+    #[text(
+        "imageGCHighThresholdPercent {high_threshold_percent}% with imageMaximumGCAge off: the \
+         kubelet collects images only under disk pressure"
+    )]
     LoopOff {
         /// `imageGCHighThresholdPercent`
         high_threshold_percent: i32,
     },
     /// The high threshold is reached.
+    #[text(
+        "{formula} >= imageGCHighThresholdPercent {high_threshold_percent}%, so images are removed \
+         until {amount_to_free_bytes} more are free: {capacity} x (100 - {low_threshold_percent}) \
+         / 100 - {available}, down to imageGCLowThresholdPercent {low_threshold_percent}%",
+        formula = usage_text(*usage),
+        amount_to_free_bytes = Amount::Bytes(*amount_to_free_bytes),
+        capacity = Amount::Number(usage.capacity_bytes),
+        available = Amount::Number(usage.available_bytes)
+    )]
     HighThresholdReached {
         /// The image file system.
         usage: Usage,
@@ -60,6 +93,10 @@ pub enum RunReason {
         amount_to_free_bytes: i64,
     },
     /// The high threshold is not reached.
+    #[text(
+        "{usage} < imageGCHighThresholdPercent {high_threshold_percent}%, so no space is needed",
+        usage = usage_text(*usage)
+    )]
     HighThresholdNotReached {
         /// The image file system.
         usage: Usage,
@@ -67,8 +104,10 @@ pub enum RunReason {
         high_threshold_percent: i32,
     },
     /// The kubelet calls a capacity of 0 invalid.
+    #[text("the capacity of the image file system is 0")]
     NoCapacity,
     /// The usage of the image file system is unknown.
+    #[text("the usage of the image file system is unknown ({error}): give it with --at-usage")]
     UsageUnknown {
         /// Why.
         error: String,
@@ -88,10 +127,10 @@ pub struct ImageAge {
 }
 
 /// Why an image goes or stays.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-#[serde(tag = "code", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Eq, Reason)]
 pub enum ImageReason {
     /// It goes: unused for longer than the maximum age.
+    #[text("unused for longer than imageMaximumGCAge {maximum_age}: {age}")]
     MaximumAge {
         /// `imageMaximumGCAge`
         maximum_age: GoDuration,
@@ -99,11 +138,17 @@ pub enum ImageReason {
         age: ImageAge,
     },
     /// It goes, as every unused image does.
+    #[text("not in use; {age}")]
     Unused {
         /// The kubelet's memory of it.
         age: ImageAge,
     },
     /// It goes: those before it free too little.
+    #[text(
+        "its turn comes with {freed} of {wanted} freed; {age}",
+        freed = Amount::Number(*freed_before_bytes),
+        wanted = Amount::Bytes(*wanted_bytes)
+    )]
     SpaceWanted {
         /// By those before it.
         freed_before_bytes: i64,
@@ -113,6 +158,11 @@ pub enum ImageReason {
         age: ImageAge,
     },
     /// It stays: those before it free enough.
+    #[text(
+        "{freed} are freed before its turn, {wanted} were wanted; {age}",
+        freed = Amount::Bytes(*freed_before_bytes),
+        wanted = Amount::Number(*wanted_bytes)
+    )]
     TargetReached {
         /// By those before it.
         freed_before_bytes: i64,
@@ -122,6 +172,12 @@ pub enum ImageReason {
         age: ImageAge,
     },
     /// It stays: younger than the minimum age.
+    #[text(
+        detected_for: Some(age) =>
+        "first found {age} ago, which is less than imageMinimumGCAge {minimum_age}",
+        age = Amount::Time(age.0)
+    )]
+    #[text("first found - ago, which is less than imageMinimumGCAge {minimum_age}")]
     MinimumAge {
         /// Since the first detection; null: unknown.
         detected_for: Option<GoDuration>,
@@ -129,26 +185,33 @@ pub enum ImageReason {
         minimum_age: GoDuration,
     },
     /// It stays: the kubelet saw it in use at or after the moment of the pass.
+    #[text("used at the moment of the pass or after it: {age}")]
     UsedSince {
         /// The kubelet's memory of it.
         age: ImageAge,
     },
     /// It stays: disk pressure is resolved without images.
+    #[text("not in use, and disk pressure needs no images; {age}")]
     ImagesNotReclaimed {
         /// The kubelet's memory of it.
         age: ImageAge,
     },
     /// It is unknown whether space is needed.
+    #[text("whether space is needed is unknown; {age}")]
     SpaceUnknown {
         /// The kubelet's memory of it.
         age: ImageAge,
     },
     /// It stays: no space is needed.
+    #[text("not in use, and no space is needed; {age}")]
     NothingWanted {
         /// The kubelet's memory of it.
         age: ImageAge,
     },
     /// It stays: containers use it.
+    #[text(first: None => "a container uses it")]
+    #[text(containers: ..=1, first: Some(first) => "used by {first}")]
+    #[text(first: Some(first) => "used by {first} and {more} more", more = containers - 1)]
     InUse {
         /// How many are known.
         containers: usize,
@@ -156,24 +219,38 @@ pub enum ImageReason {
         first: Option<String>,
     },
     /// It stays: it has no ID.
+    #[text("it has no ID, and the kubelet skips it")]
     NoId,
     /// It stays: `--keep`.
+    #[text("kq keeps it; the kubelet may remove it")]
     Kept,
     /// It stays: the runtime pins it.
+    #[text("the runtime reports it as pinned")]
     Pinned,
     /// It stays: the kubelet could not list the images.
+    #[text("the kubelet could not list the images")]
     NotListed,
 }
 
 /// The facts on which the verdict about an image depends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-#[serde(tag = "code", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Reason)]
 pub enum Dependency {
     /// The usage of the image file system.
+    #[text("the usage of the image file system")]
     Usage,
     /// The images that are mounted as volumes.
+    #[text("which images are mounted as volumes")]
     ImageVolumes,
     /// The kubelet's memory of the image; `known` has the bounds.
+    #[text(known: None => "the kubelet's memory of it")]
+    #[text(
+        known: Some((known, now)) =>
+        "the kubelet's memory of it and of others: last used {used}; first found \
+         {found}{narrowed_by}",
+        used = last_used(known, *now),
+        found = span_text(known.first_detected, *now),
+        narrowed_by = narrowed_by(known.basis)
+    )]
     KubeletMemory {
         /// The bounds, and the moment of the plan.
         #[serde(skip)]
@@ -182,17 +259,26 @@ pub enum Dependency {
 }
 
 /// A consequence of a collection.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-#[serde(tag = "code", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Eq, Reason)]
 pub enum Consequence {
     /// The collection fails.
+    #[text("the collection fails: {error}")]
     Fails {
         /// The kubelet's error.
         error: String,
     },
     /// The kubelet reports the second failure in a row.
+    #[text(
+        "the kubelet reports the second failure in a row as an event ImageGCFailed on its node; it \
+         only logs the first"
+    )]
     SecondFailureIsEvent,
     /// Enough is freed.
+    #[text(
+        "the target is met: {freed} are counted as freed, {wanted} were wanted",
+        freed = Amount::Bytes(*freed_bytes),
+        wanted = Amount::Number(*wanted_bytes)
+    )]
     TargetMet {
         /// As the kubelet counts.
         freed_bytes: i64,
@@ -200,6 +286,10 @@ pub enum Consequence {
         wanted_bytes: i64,
     },
     /// The usage changes.
+    #[text(
+        "the bytes really freed, {freed}, bring the usage from {from_percent}% to {to_percent}%",
+        freed = Amount::Number(i64::try_from(*freed_bytes).unwrap_or(i64::MAX))
+    )]
     UsageFalls {
         /// The bytes that the disk gets back.
         freed_bytes: u64,
@@ -209,6 +299,7 @@ pub enum Consequence {
         to_percent: i64,
     },
     /// A sentence about the eviction manager; its facts are under `pressure`.
+    #[text("{sentence}")]
     EvictionManager {
         #[serde(skip)]
         sentence: String,
@@ -216,18 +307,27 @@ pub enum Consequence {
 }
 
 /// How full the image file system is for garbage collection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-#[serde(tag = "code", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Reason)]
 pub enum DiskReason {
     /// The kubelet calls a capacity of 0 invalid.
+    #[text("its capacity is 0, which the kubelet calls invalid")]
     NoCapacity,
+    #[text("{usage}", usage = usage_text(*usage))]
     Usage {
         /// The image file system.
         usage: Usage,
     },
     /// The loop does not run.
+    #[text(
+        "the kubelet does not run image garbage collection: imageGCHighThresholdPercent is 100 and \
+         imageMaximumGCAge is off"
+    )]
     LoopOff,
     /// The high threshold is reached.
+    #[text(
+        "imageGCHighThresholdPercent {high_threshold_percent}% is reached: {amount_to_free_bytes} \
+         bytes are to be freed, down to imageGCLowThresholdPercent {low_threshold_percent}%"
+    )]
     HighThresholdReached {
         /// `imageGCHighThresholdPercent`
         high_threshold_percent: i32,
@@ -237,6 +337,12 @@ pub enum DiskReason {
         amount_to_free_bytes: i64,
     },
     /// The high threshold is not reached.
+    #[text(
+        missing_bytes: Some(missing_bytes) =>
+        "imageGCHighThresholdPercent {high_threshold_percent}% is reached with {missing_bytes} \
+         bytes more in use"
+    )]
+    #[text("imageGCHighThresholdPercent {high_threshold_percent}% is not reached")]
     HighThresholdNotReached {
         /// `imageGCHighThresholdPercent`
         high_threshold_percent: i32,
@@ -246,74 +352,12 @@ pub enum DiskReason {
 }
 
 /// Returns the usage with its formula.
-pub fn usage_text(usage: Usage, amounts: Precision) -> String {
-    let [available, capacity] =
-        [usage.available_bytes, usage.capacity_bytes].map(|bytes| amounts.bytes(bytes));
-    format!("usage {}% = 100 - {available} x 100 / {capacity}", usage.percent)
-}
-
-impl fmt::Display for RunReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let amounts = Precision::of(f);
-        match self {
-            Self::EvictionManager { sentence } => f.write_str(sentence),
-            Self::UnusedImages { minimum_age } => write!(
-                f,
-                "under disk pressure, all unused images older than imageMinimumGCAge {minimum_age} are \
-                 removed; thresholds do not matter"
-            ),
-            Self::MaximumAgeOff => {
-                f.write_str("imageMaximumGCAge is off: no image goes for its age")
-            }
-            Self::UpForLonger { up, maximum_age } => write!(
-                f,
-                "the kubelet has been up for {}, longer than imageMaximumGCAge {maximum_age}: images \
-                 unused for longer than that go, at any use of the disk",
-                amounts.time(up.0)
-            ),
-            Self::UpForLess { up, maximum_age } => write!(
-                f,
-                "the kubelet has been up for {}, not longer than imageMaximumGCAge {maximum_age}: no \
-                 image goes for its age yet",
-                amounts.time(up.0)
-            ),
-            Self::UpForUnknown { maximum_age } => write!(
-                f,
-                "imageMaximumGCAge is {maximum_age}, and whether the kubelet has been up for longer is \
-                 unknown: kq assumes so"
-            ),
-            Self::LoopOff { high_threshold_percent } => write!(
-                f,
-                "imageGCHighThresholdPercent {high_threshold_percent}% with imageMaximumGCAge off: the \
-                 kubelet collects images only under disk pressure"
-            ),
-            Self::HighThresholdReached {
-                usage,
-                high_threshold_percent: high,
-                low_threshold_percent: low,
-                amount_to_free_bytes: amount,
-            } => write!(
-                f,
-                "{} >= imageGCHighThresholdPercent {high}%, so images are removed until {}{} more are free: \
-                 {} x (100 - {low}) / 100 - {}, down to imageGCLowThresholdPercent {low}%",
-                usage_text(*usage, amounts),
-                amounts.bytes(*amount),
-                amounts.unit(),
-                amounts.bytes(usage.capacity_bytes),
-                amounts.bytes(usage.available_bytes)
-            ),
-            Self::HighThresholdNotReached { usage, high_threshold_percent: high } => write!(
-                f,
-                "{} < imageGCHighThresholdPercent {high}%, so no space is needed",
-                usage_text(*usage, amounts)
-            ),
-            Self::NoCapacity => f.write_str("the capacity of the image file system is 0"),
-            Self::UsageUnknown { error } => write!(
-                f,
-                "the usage of the image file system is unknown ({error}): give it with --at-usage"
-            ),
-        }
-    }
+pub fn usage_text(usage: Usage) -> impl fmt::Display {
+    fmt::from_fn(move |f| {
+        let [available, capacity] =
+            [usage.available_bytes, usage.capacity_bytes].map(|it| Precision::of(f).bytes(it));
+        write!(f, "usage {}% = 100 - {available} x 100 / {capacity}", usage.percent)
+    })
 }
 
 impl fmt::Display for ImageAge {
@@ -334,87 +378,19 @@ impl fmt::Display for ImageAge {
     }
 }
 
-impl fmt::Display for ImageReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let amounts = Precision::of(f);
-        let text = |age: &ImageAge| amounts.text(age);
-        let bytes = |amount: &i64| amounts.bytes(*amount);
-        match self {
-            Self::MaximumAge { maximum_age, age } => {
-                write!(f, "unused for longer than imageMaximumGCAge {maximum_age}: {}", text(age))
-            }
-            Self::Unused { age } => write!(f, "not in use; {}", text(age)),
-            Self::SpaceWanted { freed_before_bytes, wanted_bytes, age } => write!(
-                f,
-                "its turn comes with {} of {}{} freed; {}",
-                bytes(freed_before_bytes),
-                bytes(wanted_bytes),
-                amounts.unit(),
-                text(age)
-            ),
-            Self::TargetReached { freed_before_bytes, wanted_bytes, age } => write!(
-                f,
-                "{}{} are freed before its turn, {} were wanted; {}",
-                bytes(freed_before_bytes),
-                amounts.unit(),
-                bytes(wanted_bytes),
-                text(age)
-            ),
-            Self::MinimumAge { detected_for, minimum_age } => write!(
-                f,
-                "first found {} ago, which is less than imageMinimumGCAge {minimum_age}",
-                detected_for.map_or_else(|| "-".to_owned(), |detected| amounts.time(detected.0))
-            ),
-            Self::UsedSince { age } => {
-                write!(f, "used at the moment of the pass or after it: {}", text(age))
-            }
-            Self::ImagesNotReclaimed { age } => {
-                write!(f, "not in use, and disk pressure needs no images; {}", text(age))
-            }
-            Self::SpaceUnknown { age } => {
-                write!(f, "whether space is needed is unknown; {}", text(age))
-            }
-            Self::NothingWanted { age } => {
-                write!(f, "not in use, and no space is needed; {}", text(age))
-            }
-            Self::InUse { first: None, .. } => f.write_str("a container uses it"),
-            Self::InUse { containers: ..=1, first: Some(first) } => write!(f, "used by {first}"),
-            Self::InUse { containers, first: Some(first) } => {
-                write!(f, "used by {first} and {} more", containers - 1)
-            }
-            Self::NoId => f.write_str("it has no ID, and the kubelet skips it"),
-            Self::Kept => f.write_str("kq keeps it; the kubelet may remove it"),
-            Self::Pinned => f.write_str("the runtime reports it as pinned"),
-            Self::NotListed => f.write_str("the kubelet could not list the images"),
-        }
+fn last_used(known: &ImageTimes, now: Timestamp) -> String {
+    match (known.last_used.may_be_never, known.last_used.span) {
+        (_, None) => "never".to_owned(),
+        (true, Some(span)) => format!("never, or {}", span_text(span, now)),
+        (false, Some(span)) => span_text(span, now),
     }
 }
 
-impl fmt::Display for Dependency {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (known, now) = match self {
-            Self::Usage => return f.write_str("the usage of the image file system"),
-            Self::ImageVolumes => return f.write_str("which images are mounted as volumes"),
-            Self::KubeletMemory { known: None } => {
-                return f.write_str("the kubelet's memory of it");
-            }
-            Self::KubeletMemory { known: Some((known, now)) } => (known, *now),
-        };
-        let used = match (known.last_used.may_be_never, known.last_used.span) {
-            (_, None) => "never".to_owned(),
-            (true, Some(span)) => format!("never, or {}", span_text(span, now)),
-            (false, Some(span)) => span_text(span, now),
-        };
-        let found = span_text(known.first_detected, now);
-        let more = match known.basis {
-            RecordCoverage::Nothing => "; --kubelet-start and kq gc record narrow it",
-            RecordCoverage::Start | RecordCoverage::PartialRecords => "; kq gc record narrows it",
-            RecordCoverage::Records => "",
-        };
-        write!(
-            f,
-            "the kubelet's memory of it and of others: last used {used}; first found {found}{more}"
-        )
+fn narrowed_by(basis: RecordCoverage) -> &'static str {
+    match basis {
+        RecordCoverage::Nothing => "; --kubelet-start and kq gc record narrow it",
+        RecordCoverage::Start | RecordCoverage::PartialRecords => "; kq gc record narrows it",
+        RecordCoverage::Records => "",
     }
 }
 
@@ -431,64 +407,6 @@ fn span_text(span: Span, now: Timestamp) -> String {
         Some(earliest) => {
             let earliest = Precision::Exact.time(now.since(earliest));
             format!("between {earliest} ago and {latest}")
-        }
-    }
-}
-
-impl fmt::Display for Consequence {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let amounts = Precision::of(f);
-        match self {
-            Self::Fails { error } => write!(f, "the collection fails: {error}"),
-            Self::SecondFailureIsEvent => f.write_str(
-                "the kubelet reports the second failure in a row as an event ImageGCFailed on its node; \
-                 it only logs the first",
-            ),
-            Self::TargetMet { freed_bytes, wanted_bytes } => write!(
-                f,
-                "the target is met: {}{} are counted as freed, {} were wanted",
-                amounts.bytes(*freed_bytes),
-                amounts.unit(),
-                amounts.bytes(*wanted_bytes)
-            ),
-            Self::UsageFalls { freed_bytes, from_percent, to_percent } => write!(
-                f,
-                "the bytes really freed, {}, bring the usage from {from_percent}% to {to_percent}%",
-                amounts.bytes(i64::try_from(*freed_bytes).unwrap_or(i64::MAX))
-            ),
-            Self::EvictionManager { sentence } => f.write_str(sentence),
-        }
-    }
-}
-
-impl fmt::Display for DiskReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoCapacity => f.write_str("its capacity is 0, which the kubelet calls invalid"),
-            Self::Usage { usage } => f.write_str(&usage_text(*usage, Precision::of(f))),
-            Self::LoopOff => f.write_str(
-                "the kubelet does not run image garbage collection: imageGCHighThresholdPercent is 100 \
-                 and imageMaximumGCAge is off",
-            ),
-            Self::HighThresholdReached {
-                high_threshold_percent: high,
-                low_threshold_percent: low,
-                amount_to_free_bytes: amount,
-            } => write!(
-                f,
-                "imageGCHighThresholdPercent {high}% is reached: {amount} bytes are to be freed, down to \
-                 imageGCLowThresholdPercent {low}%"
-            ),
-            Self::HighThresholdNotReached {
-                high_threshold_percent: high,
-                missing_bytes: Some(missing),
-            } => write!(
-                f,
-                "imageGCHighThresholdPercent {high}% is reached with {missing} bytes more in use"
-            ),
-            Self::HighThresholdNotReached { high_threshold_percent: high, missing_bytes: None } => {
-                write!(f, "imageGCHighThresholdPercent {high}% is not reached")
-            }
         }
     }
 }

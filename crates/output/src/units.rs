@@ -18,7 +18,7 @@ impl Precision {
         if f.alternate() { Self::Short } else { Self::Exact }
     }
 
-    /// Writes an amount of bytes; the unit is [`Self::unit`].
+    /// Writes an amount of bytes without a unit.
     pub fn bytes(self, amount: i64) -> String {
         match self {
             Self::Exact => amount.to_string(),
@@ -28,7 +28,7 @@ impl Precision {
     }
 
     /// Returns what follows an amount of bytes.
-    pub fn unit(self) -> &'static str {
+    fn unit(self) -> &'static str {
         match self {
             Self::Exact => " bytes",
             Self::Short => "",
@@ -48,6 +48,28 @@ impl Precision {
         match self {
             Self::Exact => format!("{value}"),
             Self::Short => format!("{value:#}"),
+        }
+    }
+}
+
+/// An amount in a sentence, which is written with the sentence's [`Precision`].
+#[derive(Clone, Copy, Debug)]
+pub enum Amount {
+    /// Bytes, with the unit.
+    Bytes(i64),
+    /// Bytes whose unit stands elsewhere in the sentence.
+    Number(i64),
+    /// A length of time in nanoseconds.
+    Time(i64),
+}
+
+impl fmt::Display for Amount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let precision = Precision::of(f);
+        match *self {
+            Self::Bytes(amount) => write!(f, "{}{}", precision.bytes(amount), precision.unit()),
+            Self::Number(amount) => f.write_str(&precision.bytes(amount)),
+            Self::Time(nanoseconds) => f.write_str(&precision.time(nanoseconds)),
         }
     }
 }
@@ -167,8 +189,10 @@ mod tests {
         struct Freed(i64, i64);
         impl fmt::Display for Freed {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                let it = Precision::of(f);
-                write!(f, "{}{} {} ago", it.bytes(self.0), it.unit(), it.time(self.1))
+                Amount::Bytes(self.0).fmt(f)?;
+                f.write_str(" ")?;
+                Amount::Time(self.1).fmt(f)?;
+                f.write_str(" ago")
             }
         }
         let freed = Freed(6_606_028_800, 1_969_641_500_000_000);

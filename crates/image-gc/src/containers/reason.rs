@@ -3,16 +3,16 @@
 use super::state::FailedCall;
 use kq_answer::reason::Reason;
 use kq_k8s::duration::GoDuration;
-use serde::Serialize;
-use std::fmt;
 
 /// Why everything of a pod goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Reason)]
+#[reason(plain)]
 pub enum PodRemoval {
     /// The pod was evicted, or deleted and has ended, or is unknown.
+    #[text("its pod is gone or evicted")]
     Content,
     /// All containers of the pod have ended for good, and the trigger is the eviction manager.
+    #[text("its pod has ended")]
     Runtime,
 }
 
@@ -70,14 +70,17 @@ impl RemovalReason {
 }
 
 /// Why something stays.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "camelCase", rename_all_fields = "camelCase", tag = "rule")]
+#[derive(Clone, Debug, PartialEq, Eq, Reason)]
+#[reason(tag = "rule")]
 pub enum KeepReason {
     /// The kubelet could not list what there is.
+    #[text("the list is unknown: {error}")]
     NotListed { error: String },
     /// The container runs.
+    #[text("runs")]
     Running,
     /// The container was created too short a time ago.
+    #[text("created {age} ago, must be {min_age} old")]
     TooYoung {
         /// How long ago.
         age: GoDuration,
@@ -85,11 +88,13 @@ pub enum KeepReason {
         min_age: GoDuration,
     },
     /// Its pod goes, but the kubelet does not trust that before it has heard from every source of pods.
+    #[text("{pod}, but not every source of pods has been heard")]
     SourcesNotReady {
         /// Why the pod goes.
         pod: PodRemoval,
     },
     /// The container is one of the newest of its name in its pod.
+    #[text("number {rank} from the newest of this container, {limit} may stay")]
     NewestOfContainer {
         /// 1 is the newest.
         rank: usize,
@@ -97,60 +102,31 @@ pub enum KeepReason {
         limit: u64,
     },
     /// There are no more dead containers on the node than may stay.
+    #[text("{limit} dead ones may stay on the node")]
     WithinMaxContainers {
         /// How many may stay.
         limit: u64,
     },
     /// No limit is set.
+    #[text("no limit is set")]
     NoLimit,
     /// The sandbox is the newest of its pod.
+    #[text("the newest of its pod")]
     NewestSandbox,
     /// The sandbox runs.
+    #[text("ready")]
     Ready,
     /// The sandbox still has containers.
+    #[text(containers: 1 => "has a container")]
+    #[text("has {containers} containers")]
     HasContainers {
         /// How many.
         containers: usize,
     },
     /// Its pod is not removed.
+    #[text("its pod is not gone")]
     PodExists,
     /// It should have gone.
+    #[text("{0}")]
     Failed(FailedCall),
-}
-
-impl fmt::Display for PodRemoval {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Content => "its pod is gone or evicted",
-            Self::Runtime => "its pod has ended",
-        })
-    }
-}
-
-impl fmt::Display for KeepReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotListed { error } => write!(f, "the list is unknown: {error}"),
-            Self::Running => f.write_str("runs"),
-            Self::TooYoung { age, min_age } => {
-                write!(f, "created {age} ago, must be {min_age} old")
-            }
-            Self::SourcesNotReady { pod } => {
-                write!(f, "{pod}, but not every source of pods has been heard")
-            }
-            Self::NewestOfContainer { rank, limit } => {
-                write!(f, "number {rank} from the newest of this container, {limit} may stay")
-            }
-            Self::WithinMaxContainers { limit } => {
-                write!(f, "{limit} dead ones may stay on the node")
-            }
-            Self::NoLimit => f.write_str("no limit is set"),
-            Self::NewestSandbox => f.write_str("the newest of its pod"),
-            Self::Ready => f.write_str("ready"),
-            Self::HasContainers { containers: 1 } => f.write_str("has a container"),
-            Self::HasContainers { containers } => write!(f, "has {containers} containers"),
-            Self::PodExists => f.write_str("its pod is not gone"),
-            Self::Failed(failed) => failed.fmt(f),
-        }
-    }
 }

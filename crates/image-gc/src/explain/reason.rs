@@ -5,22 +5,29 @@ use crate::containers::{KeepReason, RemovalReason};
 use crate::cycle::Usage;
 use crate::loops::Garbage;
 use crate::reason::usage_text;
+use kq_answer::reason::Reason;
 use kq_facts::timestamp::Timestamp;
 use kq_k8s::duration::GoDuration;
-use kq_output::units::{Precision, age};
+use kq_output::units::{Amount, age};
 use serde::Serialize;
 use std::fmt;
 
 /// The fate of a container that uses an image.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-#[serde(tag = "code", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Eq, Reason)]
 pub enum UseFate {
     /// It runs.
+    #[text(limit: Some(limit) => "keeps the image while it runs; then {limit}")]
+    #[text("keeps the image while it runs")]
     Runs {
         /// The limit for dead containers; null: it does not matter.
         limit: Option<DeadLimit>,
     },
     /// The next collection of containers removes it.
+    #[text(
+        interval: Some(interval) =>
+        "goes with the next collection of containers, every {interval}: {reason}"
+    )]
+    #[text("is removed before images are checked: {reason}")]
     Goes {
         /// Why.
         reason: RemovalReason,
@@ -28,12 +35,15 @@ pub enum UseFate {
         interval: Option<GoDuration>,
     },
     /// It stays.
+    #[text(limit: Some(limit) => "stays: {reason}; {limit}")]
+    #[text("stays: {reason}")]
     Stays {
         /// Why.
         reason: KeepReason,
         /// The limit for dead containers; null: it does not matter.
         limit: Option<DeadLimit>,
     },
+    #[text("whether it goes is unknown")]
     Unknown,
 }
 
@@ -46,18 +56,30 @@ pub struct DeadLimit {
 }
 
 /// Why an image can go in one way, or not.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-#[serde(tag = "code", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Eq, Reason)]
 pub enum WayReason {
     /// The image has no ID.
+    #[text("it has no ID, and the kubelet skips it")]
     NoId,
     /// The runtime pins it.
+    #[text("as long as the runtime reports it as pinned")]
     Pinned,
     /// `imageMaximumGCAge` is off.
+    #[text("imageMaximumGCAge is off")]
     MaximumAgeOff,
     /// The loop does not run.
+    #[text(
+        "imageGCHighThresholdPercent is 100 and imageMaximumGCAge is off: the kubelet does not run \
+         image garbage collection"
+    )]
     LoopOff,
     /// Its containers must go first.
+    #[text(
+        not_before: Some(moment) =>
+        "not before its containers are removed, and not before {moment}",
+        moment = at(*moment, *now)
+    )]
+    #[text("not before its containers are removed")]
     InUse {
         /// The moment before which it stays in any case; null: none.
         not_before: Option<Timestamp>,
@@ -66,11 +88,34 @@ pub enum WayReason {
         now: Timestamp,
     },
     /// Only the trigger is missing.
+    #[text("old enough: {pass}", pass = by.pass())]
     OldEnough {
         /// The trigger.
         by: WayBy,
     },
     /// It must grow older.
+    #[text(
+        not_before: Some(from), not_after: Some(until) if from == until => "{from}, then {pass}",
+        from = at(*from, *now),
+        pass = by.pass()
+    )]
+    #[text(
+        not_before: Some(from), not_after: Some(until) => "between {from} and {until}, then {pass}",
+        from = at(*from, *now),
+        until = at(*until, *now),
+        pass = by.pass()
+    )]
+    #[text(
+        not_after: Some(until) => "now already, or by {until}, then {pass}",
+        until = at(*until, *now),
+        pass = by.pass()
+    )]
+    #[text(
+        not_before: Some(from) => "from {from} on, then {pass}",
+        from = at(*from, *now),
+        pass = by.pass()
+    )]
+    #[text("at an unknown time, then {pass}", pass = by.pass())]
     OldEnoughAt {
         /// At the earliest; null: now.
         not_before: Option<Timestamp>,
@@ -83,25 +128,44 @@ pub enum WayReason {
         now: Timestamp,
     },
     /// The rule of the maximum age.
+    #[text(
+        "it must be unused for longer than imageMaximumGCAge {maximum_age}, and the kubelet be up \
+         for longer than that; never used counts as always unused, and imageMinimumGCAge does not \
+         matter"
+    )]
     MaximumAge {
         /// `imageMaximumGCAge`
         maximum_age: GoDuration,
     },
     /// The rule of the minimum age.
+    #[text("it must be known to the kubelet for imageMinimumGCAge {minimum_age}")]
     MinimumAge {
         /// `imageMinimumGCAge`
         minimum_age: GoDuration,
     },
     /// Disk pressure removes images whatever the thresholds of image garbage collection.
+    #[text(
+        "an eviction signal of a file system that is freed by images sets it off at once; \
+         thresholds of image garbage collection do not matter"
+    )]
     EvictionSignal,
     /// The usage of the disk is unknown.
+    #[text("the usage of the image file system is unknown: set it with --at-usage")]
     UsageUnknown,
     /// The kubelet's sums wrap around.
+    #[text(
+        "{usage}: with such a size the kubelet's sums overflow, and the result is unknown",
+        usage = usage_text(*usage)
+    )]
     SumsWrap {
         /// The disk.
         usage: Usage,
     },
     /// The high threshold is reached.
+    #[text(
+        "{usage} >= imageGCHighThresholdPercent {high_threshold_percent}%",
+        usage = usage_text(*usage)
+    )]
     HighThresholdReached {
         /// The disk.
         usage: Usage,
@@ -109,6 +173,13 @@ pub enum WayReason {
         high_threshold_percent: i32,
     },
     /// The high threshold is not reached.
+    #[text(
+        "{usage}; imageGCHighThresholdPercent {high_threshold_percent}% is reached with {missing} \
+         more in use, when {available} or less are available",
+        usage = usage_text(*usage),
+        missing = Amount::Bytes(*missing_bytes),
+        available = Amount::Bytes(*largest_available_bytes)
+    )]
     HighThresholdNotReached {
         /// The disk.
         usage: Usage,
@@ -120,6 +191,40 @@ pub enum WayReason {
         largest_available_bytes: i64,
     },
     /// Its place in the order.
+    #[text(
+        freed_before_bytes: 0, missing_until_its_turn_bytes: Some(turn) if turn == missing_bytes =>
+        "it is number {place} of {candidates} in the order{certainty}, and none goes before it",
+        certainty = if *is_certain { "" } else { ", as far as is known" }
+    )]
+    #[text(
+        missing_until_its_turn_bytes: Some(0) =>
+        "it is number {place} of {candidates} in the order{certainty}: those before it free \
+         {freed}, which is not enough",
+        certainty = if *is_certain { "" } else { ", as far as is known" },
+        freed = Amount::Bytes(*freed_before_bytes)
+    )]
+    #[text(
+        missing_until_its_turn_bytes: Some(turn) if turn == missing_bytes =>
+        "it is number {place} of {candidates} in the order{certainty}: those before it free \
+         {freed}, which is not enough then",
+        certainty = if *is_certain { "" } else { ", as far as is known" },
+        freed = Amount::Bytes(*freed_before_bytes)
+    )]
+    #[text(
+        missing_until_its_turn_bytes: Some(turn) =>
+        "it is number {place} of {candidates} in the order{certainty}: those before it free \
+         {freed}, and its turn comes with {turn} more in use than now",
+        certainty = if *is_certain { "" } else { ", as far as is known" },
+        freed = Amount::Bytes(*freed_before_bytes),
+        turn = Amount::Bytes(*turn)
+    )]
+    #[text(
+        "it is number {place} of {candidates} in the order{certainty}: those before it free \
+         {freed}, which is enough even on a full disk to come down to imageGCLowThresholdPercent \
+         {low_threshold_percent}%",
+        certainty = if *is_certain { "" } else { ", as far as is known" },
+        freed = Amount::Bytes(*freed_before_bytes)
+    )]
     Order {
         /// From 1.
         place: usize,
@@ -138,24 +243,8 @@ pub enum WayReason {
     },
 }
 
-impl fmt::Display for UseFate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Runs { limit: None } => f.write_str("keeps the image while it runs"),
-            Self::Runs { limit: Some(limit) } => {
-                write!(f, "keeps the image while it runs; then {limit}")
-            }
-            Self::Goes { reason, interval: Some(interval) } => {
-                write!(f, "goes with the next collection of containers, every {interval}: {reason}")
-            }
-            Self::Goes { reason, interval: None } => {
-                write!(f, "is removed before images are checked: {reason}")
-            }
-            Self::Stays { reason, limit: Some(limit) } => write!(f, "stays: {reason}; {limit}"),
-            Self::Stays { reason, limit: None } => write!(f, "stays: {reason}"),
-            Self::Unknown => f.write_str("whether it goes is unknown"),
-        }
-    }
+fn at(moment: Timestamp, now: Timestamp) -> String {
+    format!("{moment} (in {})", age(moment.since(now)))
 }
 
 impl fmt::Display for DeadLimit {
@@ -180,119 +269,6 @@ impl WayBy {
                 format!("with the next pass of the loop, every {interval}, when space is needed")
             }
             Self::Age => format!("with the next pass of the loop, every {interval}"),
-        }
-    }
-}
-
-impl fmt::Display for WayReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let at =
-            |moment: Timestamp, now: Timestamp| format!("{moment} (in {})", age(moment.since(now)));
-        let amounts = Precision::of(f);
-        let unit = amounts.unit();
-        match self {
-            Self::NoId => f.write_str("it has no ID, and the kubelet skips it"),
-            Self::Pinned => f.write_str("as long as the runtime reports it as pinned"),
-            Self::MaximumAgeOff => f.write_str("imageMaximumGCAge is off"),
-            Self::LoopOff => f.write_str(
-                "imageGCHighThresholdPercent is 100 and imageMaximumGCAge is off: the kubelet does not \
-                 run image garbage collection",
-            ),
-            Self::InUse { not_before: None, .. } => {
-                f.write_str("not before its containers are removed")
-            }
-            Self::InUse { not_before: Some(moment), now } => write!(
-                f,
-                "not before its containers are removed, and not before {}",
-                at(*moment, *now)
-            ),
-            Self::OldEnough { by } => write!(f, "old enough: {}", by.pass()),
-            Self::OldEnoughAt { not_before, not_after, by, now } => {
-                match (not_before, not_after) {
-                    (Some(from), Some(until)) if from == until => {
-                        f.write_str(&at(*from, *now))?;
-                    }
-                    (Some(from), Some(until)) => {
-                        write!(f, "between {} and {}", at(*from, *now), at(*until, *now))?;
-                    }
-                    (None, Some(until)) => write!(f, "now already, or by {}", at(*until, *now))?,
-                    (Some(from), None) => write!(f, "from {} on", at(*from, *now))?,
-                    (None, None) => f.write_str("at an unknown time")?,
-                }
-                write!(f, ", then {}", by.pass())
-            }
-            Self::MaximumAge { maximum_age } => write!(
-                f,
-                "it must be unused for longer than imageMaximumGCAge {maximum_age}, and the kubelet be up \
-                 for longer than that; never used counts as always unused, and imageMinimumGCAge does \
-                 not matter"
-            ),
-            Self::MinimumAge { minimum_age } => {
-                write!(f, "it must be known to the kubelet for imageMinimumGCAge {minimum_age}")
-            }
-            Self::EvictionSignal => f.write_str(
-                "an eviction signal of a file system that is freed by images sets it off at once; \
-                 thresholds of image garbage collection do not matter",
-            ),
-            Self::UsageUnknown => f.write_str(
-                "the usage of the image file system is unknown: set it with --at-usage",
-            ),
-            Self::SumsWrap { usage } => write!(
-                f,
-                "{}: with such a size the kubelet's sums overflow, and the result is unknown",
-                usage_text(*usage, Precision::of(f))
-            ),
-            Self::HighThresholdReached { usage, high_threshold_percent: high } => {
-                write!(f, "{} >= imageGCHighThresholdPercent {high}%", usage_text(*usage, Precision::of(f)))
-            }
-            Self::HighThresholdNotReached {
-                usage,
-                high_threshold_percent: high,
-                missing_bytes: missing,
-                largest_available_bytes: largest,
-            } => write!(
-                f,
-                "{}; imageGCHighThresholdPercent {high}% is reached with {}{unit} more in use, when \
-                 {}{unit} or less are available",
-                usage_text(*usage, amounts),
-                amounts.bytes(*missing),
-                amounts.bytes(*largest)
-            ),
-            Self::Order {
-                place,
-                candidates,
-                is_certain,
-                freed_before_bytes: before,
-                missing_bytes: missing,
-                missing_until_its_turn_bytes: turn,
-                low_threshold_percent: low,
-            } => {
-                write!(f, "it is number {place} of {candidates} in the order")?;
-                if !is_certain {
-                    f.write_str(", as far as is known")?;
-                }
-                let freed = amounts.bytes(*before);
-                match (turn, before) {
-                    (Some(turn), 0) if turn == missing => f.write_str(", and none goes before it"),
-                    (Some(0), _) => {
-                        write!(f, ": those before it free {freed}{unit}, which is not enough")
-                    }
-                    (Some(turn), _) if turn == missing => {
-                        write!(f, ": those before it free {freed}{unit}, which is not enough then")
-                    }
-                    (Some(turn), _) => write!(
-                        f,
-                        ": those before it free {freed}{unit}, and its turn comes with {}{unit} more \
-                         in use than now",
-                        amounts.bytes(*turn)
-                    ),
-                    (None, _) => write!(
-                        f,
-                        ": those before it free {freed}{unit}, which is enough even on a full disk to \
-                         come down to imageGCLowThresholdPercent {low}%"
-                    ),
-                }
-            }
         }
     }
 }
