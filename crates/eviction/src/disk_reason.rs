@@ -57,14 +57,21 @@ pub enum LayoutReason {
 }
 
 /// Why a reclaim is enough, or not.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-#[serde(tag = "code", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Eq, Reason)]
 pub enum SettlementReason {
     /// Nothing is reclaimed.
+    #[text("nothing is reclaimed for it")]
     NothingReclaimed,
     /// Thresholds stay crossed with their minimum reclaim.
+    #[text("too little is left with the minimum reclaim: {signals}", signals = names(signals))]
     TooLittle { signals: Vec<Signal> },
     /// It depends on how much is freed.
+    #[text(
+        "{parts}{inodes}it matters for {signals}",
+        parts = parts.iter().map(|part| format!("{part}; ")).collect::<String>(),
+        inodes = if *inodes { "the number of freed inodes is unknown; " } else { "" },
+        signals = names(signals)
+    )]
     FreedUnknown {
         /// The bytes that are not known exactly.
         parts: Vec<FreedPart>,
@@ -74,8 +81,10 @@ pub enum SettlementReason {
         signals: Vec<Signal>,
     },
     /// A disk has no measurement.
+    #[text("not every disk was measured")]
     NotMeasured,
     /// All thresholds are kept with their minimum reclaim.
+    #[text("every threshold is then met with its minimum reclaim")]
     Kept,
 }
 
@@ -91,29 +100,8 @@ pub struct FreedPart {
     pub counted_bytes: Option<u64>,
 }
 
-impl fmt::Display for SettlementReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = |signals: &[Signal]| {
-            signals.iter().map(|signal| signal.as_str()).collect::<Vec<_>>().join(", ")
-        };
-        match self {
-            Self::NothingReclaimed => f.write_str("nothing is reclaimed for it"),
-            Self::TooLittle { signals } => {
-                write!(f, "too little is left with the minimum reclaim: {}", names(signals))
-            }
-            Self::FreedUnknown { parts, inodes, signals } => {
-                for part in parts {
-                    write!(f, "{part}; ")?;
-                }
-                if *inodes {
-                    f.write_str("the number of freed inodes is unknown; ")?;
-                }
-                write!(f, "it matters for {}", names(signals))
-            }
-            Self::NotMeasured => f.write_str("not every disk was measured"),
-            Self::Kept => f.write_str("every threshold is then met with its minimum reclaim"),
-        }
-    }
+fn names(signals: &[Signal]) -> String {
+    signals.iter().map(|signal| signal.as_str()).collect::<Vec<_>>().join(", ")
 }
 
 impl fmt::Display for FreedPart {

@@ -3,27 +3,46 @@
 use super::observation::ThresholdRow;
 use super::pressure::{GraceCase, PodName, PressureAction};
 use super::reclaim_outcome::ReclaimFunction;
+use kq_answer::reason::Reason;
 use kq_facts::kubelet_config::{PressureCondition, Signal, StarvedResource};
 use kq_k8s::duration::GoDuration;
 use kq_output::units::{bytes, counted};
-use serde::Serialize;
 use std::fmt;
 
 /// How many names are listed before the rest is counted.
 const NAMED: usize = 5;
 
 /// A part of the eviction manager's decision.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-#[serde(tag = "code", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Eq, Reason)]
 pub enum PressureReason {
     /// Pods exceed limits of local storage of their own.
+    #[text(
+        "pods that exceed their limits of local storage are evicted first ({pods}); thresholds \
+         wait for the next cycle"
+    )]
     LocalStorageLimits {
         /// How many of them are evicted.
         pods: usize,
     },
     /// The kubelet cannot act on thresholds.
+    #[text(
+        "the kubelet neither reclaims nor evicts for any threshold: its first cycle failed: \
+         {error}"
+    )]
     Refused { error: &'static str },
     /// No threshold is crossed.
+    #[text(
+        unmeasured: 0 => "nothing would be reclaimed now: {nearest}, {margin} to go",
+        margin = amount(nearest.signal, nearest.margin),
+        nearest = numbers(nearest)
+    )]
+    #[text(
+        "nothing would be reclaimed now for what was measured: {nearest}, {margin} to go; \
+         {unmeasured} not measured",
+        margin = amount(nearest.signal, nearest.margin),
+        nearest = numbers(nearest),
+        unmeasured = counted(*unmeasured, "threshold")
+    )]
     NotCrossed {
         /// The nearest threshold.
         nearest: ThresholdRow,
@@ -31,12 +50,22 @@ pub enum PressureReason {
         unmeasured: usize,
     },
     /// No threshold of a disk is configured.
+    #[text("nothing would be reclaimed: no disk threshold is configured")]
     NoThreshold,
     /// No disk is measured.
+    #[text("unknown whether anything would be reclaimed now: no disk was measured")]
     NotMeasured,
     /// The plan shows the reaction to a threshold that is not known to be crossed.
+    #[text("the plan assumes that {signal} is below its threshold")]
     Assumed { signal: Signal },
     /// A threshold is crossed.
+    #[text(
+        "crossed{soft}: {threshold}; {done}{only_if}",
+        soft = soft(*grace_period),
+        threshold = threshold.as_ref().map_or_else(|| signal.to_string(), numbers),
+        done = done(reclaim, *signal),
+        only_if = condition(*only_if)
+    )]
     Crossed {
         signal: Signal,
         /// The grace period; `0s`: it is a hard threshold.
@@ -49,6 +78,10 @@ pub enum PressureReason {
         only_if: Option<GraceCase>,
     },
     /// The kubelet acts on one of several thresholds first.
+    #[text(
+        "the kubelet takes these in no fixed order; the others follow in later cycles, as long as \
+         they are crossed"
+    )]
     AnyOrder {
         /// How many.
         thresholds: usize,
@@ -56,22 +89,46 @@ pub enum PressureReason {
 }
 
 /// How near the node is to an eviction.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-#[serde(tag = "code", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Eq, Reason)]
 pub enum DistanceReason {
     /// The kubelet cannot act on thresholds.
+    #[text("the kubelet neither reclaims nor evicts for any threshold: {error}")]
     Refused { error: &'static str },
     /// The signal has no threshold.
+    #[text("no threshold of {signal} is configured: the order is that of a kubelet with one")]
     NoThreshold { signal: Signal },
     /// The kubelet has no measurement, so the threshold is not crossed.
+    #[text("not measured, so the kubelet ignores it: {threshold}", threshold = measured(threshold))]
     NotMeasured { threshold: ThresholdRow },
     /// kq has no measurement.
+    #[text("unknown whether it is crossed: {threshold}", threshold = measured(threshold))]
     Unknown { threshold: ThresholdRow },
     /// The threshold is not crossed.
+    #[text(
+        "not crossed: {threshold}, {margin} to go{until}",
+        margin = amount(threshold.signal, threshold.margin),
+        until = until(threshold),
+        threshold = numbers(threshold)
+    )]
     NotCrossed { threshold: ThresholdRow },
     /// The threshold is crossed.
+    #[text(
+        if threshold.grace_period.0 == 0 => "crossed: {threshold}",
+        threshold = measured(threshold)
+    )]
+    #[text(
+        "crossed: {threshold}; soft: a pod is evicted once crossed for {grace_period}, which kq \
+         cannot know{until}",
+        grace_period = threshold.grace_period,
+        until = until(threshold),
+        threshold = numbers(threshold)
+    )]
     Crossed { threshold: ThresholdRow },
     /// The node reports the pressure, which outlasts the crossing.
+    #[text(
+        "the node reports {condition}: a threshold was crossed within {transition_period} \
+         (evictionPressureTransitionPeriod) of what it reported"
+    )]
     Reported {
         condition: PressureCondition,
         /// `evictionPressureTransitionPeriod`
@@ -80,15 +137,23 @@ pub enum DistanceReason {
 }
 
 /// What the kubelet does before it evicts the first pod of the order.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-#[serde(tag = "code", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Eq, Reason)]
 pub enum BeforeReason {
     /// Pods that exceed limits of local storage of their own are evicted first.
+    #[text(
+        "pods that exceed their limits of local storage are evicted before any threshold: {pods}",
+        pods = listed(pods)
+    )]
     LocalStorageLimits {
         /// As NAMESPACE/NAME.
         pods: Vec<String>,
     },
     /// A threshold of memory is crossed.
+    #[text(
+        "memory comes before {signal}, and is crossed{soft}: {threshold}",
+        soft = soft(threshold.grace_period),
+        threshold = numbers(threshold)
+    )]
     MemoryFirst {
         /// The signal of the order.
         signal: Signal,
@@ -96,6 +161,11 @@ pub enum BeforeReason {
         threshold: ThresholdRow,
     },
     /// Resources are reclaimed, if any.
+    #[text(reclaim: [] => "nothing is reclaimed for {signal}: a pod is evicted")]
+    #[text(
+        "{reclaim}; no pod is evicted if that is enough (kq gc dry-run --trigger eviction)",
+        reclaim = cleared(reclaim)
+    )]
     Reclaim {
         /// The signal of the order.
         signal: Signal,
@@ -105,27 +175,38 @@ pub enum BeforeReason {
 }
 
 /// Why a pod ranks before the next one.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-#[serde(tag = "code", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Eq, Reason)]
 pub enum RankReason {
     /// Other pods are equal to it.
+    #[text(others: 1 => "equal to one other: any order")]
+    #[text("equal to {others} others: any order")]
     Equal {
         /// How many.
         others: usize,
     },
     /// It has no stats.
+    #[text("no stats: before pods that were measured")]
     NotMeasured,
     /// It exceeds its request, and the next does not.
+    #[text("exceeds its request, the next does not")]
     ExceedsRequest,
     /// It uses inodes, and the next does not.
+    #[text("uses inodes, the next none")]
     UsesInodes,
     /// Its priority is lower.
+    #[text("lower priority: {priority}, then {next_priority}")]
     LowerPriority {
         priority: i32,
         /// That of the next.
         next_priority: i32,
     },
     /// It is further over its request, or less below it.
+    #[text(
+        "{more} its request: {over}, then {next_over}",
+        more = if matches!(over, Some(..0)) { "less below" } else { "more over" },
+        over = over_text(*over, *signal),
+        next_over = over_text(*next_over, *signal)
+    )]
     MoreOver {
         /// Its usage without the request; null: unknown.
         over: Option<i64>,
@@ -136,6 +217,11 @@ pub enum RankReason {
         signal: Option<Signal>,
     },
     /// It has more processes.
+    #[text(
+        "more processes: {processes}, then {next_processes}",
+        processes = or_unknown(*processes),
+        next_processes = or_unknown(*next_processes)
+    )]
     MoreProcesses {
         /// Its processes; null: unknown.
         processes: Option<u64>,
@@ -143,188 +229,8 @@ pub enum RankReason {
         next_processes: Option<u64>,
     },
     /// It is the last.
+    #[text("the last")]
     Last,
-}
-
-impl fmt::Display for PressureReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::LocalStorageLimits { pods } => write!(
-                f,
-                "pods that exceed their limits of local storage are evicted first ({pods}); thresholds \
-                 wait for the next cycle"
-            ),
-            Self::Refused { error } => write!(
-                f,
-                "the kubelet neither reclaims nor evicts for any threshold: its first cycle failed: {error}"
-            ),
-            Self::NotCrossed { nearest: row, unmeasured: 0 } => write!(
-                f,
-                "nothing would be reclaimed now: {}, {} to go",
-                numbers(row),
-                amount(row.signal, row.margin)
-            ),
-            Self::NotCrossed { nearest: row, unmeasured } => write!(
-                f,
-                "nothing would be reclaimed now for what was measured: {}, {} to go; {} not measured",
-                numbers(row),
-                amount(row.signal, row.margin),
-                counted(*unmeasured, "threshold")
-            ),
-            Self::NoThreshold => {
-                f.write_str("nothing would be reclaimed: no disk threshold is configured")
-            }
-            Self::NotMeasured => f.write_str(
-                "unknown whether anything would be reclaimed now: no disk was measured",
-            ),
-            Self::Assumed { signal } => {
-                write!(f, "the plan assumes that {signal} is below its threshold")
-            }
-            Self::Crossed { signal, grace_period, threshold, reclaim, only_if } => {
-                write!(f, "crossed{}: ", soft(*grace_period))?;
-                match threshold {
-                    Some(row) => f.write_str(&numbers(row))?,
-                    None => write!(f, "{signal}")?,
-                }
-                let done = match reclaim {
-                    [] if signal.resource() == StarvedResource::Memory => {
-                        "nothing can be reclaimed, and memory comes before disks: a pod is evicted"
-                    }
-                    [] => "nothing is reclaimed for it: a pod is evicted",
-                    some => cleared(some),
-                };
-                let only_if = match only_if {
-                    None => "",
-                    Some(GraceCase::GraceOver) => {
-                        ", once it has been crossed for its grace period, which kq cannot know"
-                    }
-                    Some(GraceCase::GraceNotOver) => {
-                        ", unless a soft threshold of memory has been crossed for its grace period, \
-                         which a single look does not show"
-                    }
-                };
-                write!(f, "; {done}{only_if}")
-            }
-            Self::AnyOrder { .. } => f.write_str(
-                "the kubelet takes these in no fixed order; the others follow in later cycles, as long as \
-                 they are crossed",
-            ),
-        }
-    }
-}
-
-impl fmt::Display for DistanceReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let row = match self {
-            Self::Refused { error } => {
-                return write!(
-                    f,
-                    "the kubelet neither reclaims nor evicts for any threshold: {error}"
-                );
-            }
-            Self::NoThreshold { signal } => {
-                return write!(
-                    f,
-                    "no threshold of {signal} is configured: the order is that of a kubelet with one"
-                );
-            }
-            Self::Reported { condition, transition_period } => {
-                return write!(
-                    f,
-                    "the node reports {condition}: a threshold was crossed within {transition_period} \
-                     (evictionPressureTransitionPeriod) of what it reported"
-                );
-            }
-            Self::NotMeasured { threshold }
-            | Self::Unknown { threshold }
-            | Self::NotCrossed { threshold }
-            | Self::Crossed { threshold } => threshold,
-        };
-        let numbers = numbers(row);
-        match self {
-            Self::NotMeasured { .. } => {
-                write!(f, "not measured, so the kubelet ignores it: {numbers}")?;
-            }
-            Self::NotCrossed { .. } => {
-                write!(f, "not crossed: {numbers}, {} to go", amount(row.signal, row.margin))?;
-            }
-            Self::Crossed { .. } if row.grace_period.0 == 0 => write!(f, "crossed: {numbers}")?,
-            Self::Crossed { .. } => write!(
-                f,
-                "crossed: {numbers}; soft: a pod is evicted once crossed for {}, which kq cannot know",
-                row.grace_period
-            )?,
-            _ => write!(f, "unknown whether it is crossed: {numbers}")?,
-        }
-        match row.min_reclaim {
-            Some(reclaim @ 1..) => write!(
-                f,
-                "; once crossed, it counts as crossed until {} more than the threshold are left",
-                amount(row.signal, Some(reclaim))
-            ),
-            _ => Ok(()),
-        }
-    }
-}
-
-impl fmt::Display for BeforeReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::LocalStorageLimits { pods } => write!(
-                f,
-                "pods that exceed their limits of local storage are evicted before any threshold: {}",
-                listed(pods)
-            ),
-            Self::MemoryFirst { signal, threshold: row } => write!(
-                f,
-                "memory comes before {signal}, and is crossed{}: {}",
-                soft(row.grace_period),
-                numbers(row)
-            ),
-            Self::Reclaim { signal, reclaim: [] } => {
-                write!(f, "nothing is reclaimed for {signal}: a pod is evicted")
-            }
-            Self::Reclaim { reclaim, .. } => write!(
-                f,
-                "{}; no pod is evicted if that is enough (kq gc dry-run --trigger eviction)",
-                cleared(reclaim)
-            ),
-        }
-    }
-}
-
-impl fmt::Display for RankReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let or_unknown = |text: Option<String>| text.unwrap_or_else(|| "unknown".to_owned());
-        match self {
-            Self::Equal { others: 1 } => f.write_str("equal to one other: any order"),
-            Self::Equal { others } => write!(f, "equal to {others} others: any order"),
-            Self::NotMeasured => f.write_str("no stats: before pods that were measured"),
-            Self::ExceedsRequest => f.write_str("exceeds its request, the next does not"),
-            Self::UsesInodes => f.write_str("uses inodes, the next none"),
-            Self::LowerPriority { priority, next_priority } => {
-                write!(f, "lower priority: {priority}, then {next_priority}")
-            }
-            Self::MoreOver { over, next_over, signal } => {
-                let how = match over {
-                    Some(..0) => "less below its request",
-                    _ => "more over its request",
-                };
-                let shown = |over: &Option<i64>| {
-                    or_unknown(over.map(|over| match signal {
-                        Some(signal) => amount(*signal, Some(over)),
-                        None => over.to_string(),
-                    }))
-                };
-                write!(f, "{how}: {}, then {}", shown(over), shown(next_over))
-            }
-            Self::MoreProcesses { processes, next_processes } => {
-                let shown = |count: &Option<u64>| or_unknown(count.map(|count| count.to_string()));
-                write!(f, "more processes: {}, then {}", shown(processes), shown(next_processes))
-            }
-            Self::Last => f.write_str("the last"),
-        }
-    }
 }
 
 impl PressureAction {
@@ -386,6 +292,30 @@ fn soft(grace_period: GoDuration) -> String {
     }
 }
 
+/// Returns what is removed for a threshold that is crossed.
+fn done(functions: &[ReclaimFunction], signal: Signal) -> &'static str {
+    match functions {
+        [] if signal.resource() == StarvedResource::Memory => {
+            "nothing can be reclaimed, and memory comes before disks: a pod is evicted"
+        }
+        [] => "nothing is reclaimed for it: a pod is evicted",
+        some => cleared(some),
+    }
+}
+
+fn condition(only_if: Option<GraceCase>) -> &'static str {
+    match only_if {
+        None => "",
+        Some(GraceCase::GraceOver) => {
+            ", once it has been crossed for its grace period, which kq cannot know"
+        }
+        Some(GraceCase::GraceNotOver) => {
+            ", unless a soft threshold of memory has been crossed for its grace period, which a \
+             single look does not show"
+        }
+    }
+}
+
 fn cleared(functions: &[ReclaimFunction]) -> &'static str {
     match functions {
         [] => "nothing is reclaimed",
@@ -400,6 +330,32 @@ fn cleared(functions: &[ReclaimFunction]) -> &'static str {
 /// Returns the numbers of a threshold: `imagefs.available 44Gi, threshold 15% of 252Gi = 37.8Gi`.
 fn numbers(row: &ThresholdRow) -> String {
     format!("{} {}, threshold {}", row.signal, amount(row.signal, row.available), formula(row))
+}
+
+fn measured(row: &ThresholdRow) -> String {
+    format!("{}{}", numbers(row), until(row))
+}
+
+/// Returns until when a threshold counts as crossed, where its minimum reclaim delays that.
+fn until(row: &ThresholdRow) -> String {
+    match row.min_reclaim {
+        Some(reclaim @ 1..) => format!(
+            "; once crossed, it counts as crossed until {} more than the threshold are left",
+            amount(row.signal, Some(reclaim))
+        ),
+        _ => String::new(),
+    }
+}
+
+fn over_text(over: Option<i64>, signal: Option<Signal>) -> String {
+    or_unknown(over.map(|over| match signal {
+        Some(signal) => amount(signal, Some(over)),
+        None => over.to_string(),
+    }))
+}
+
+fn or_unknown(value: Option<impl fmt::Display>) -> String {
+    value.map_or_else(|| "unknown".to_owned(), |value| value.to_string())
 }
 
 /// Returns a threshold with its formula: `15% of 252Gi = 37.8Gi`.
