@@ -1,22 +1,30 @@
 //! Events, one line each, and their rate limit: a flooding plugin must fill neither the terminal nor the disk.
 
 use crate::manager::PluginOptions;
+use kq_answer::reason::Reason;
 use kq_facts::timestamp::Timestamp;
 use kq_k8s::duration::GoDuration;
 use kq_output::terminal::plain;
+use kq_output::units::counted;
 use serde::Serialize;
 use std::fmt;
 
 /// Something that happened.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-#[serde(tag = "event", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Eq, Reason)]
+#[reason(tag = "event")]
 pub enum Event {
     /// Plugins can register.
+    #[text("LISTENING {socket}")]
     Listening {
         /// Where.
         socket: String,
     },
     /// The state of the one before was taken over.
+    #[text(
+        "RESTORED devices of {pods}, {resources} without a plugin yet",
+        pods = listed(pods, "pod"),
+        resources = listed(resources, "resource")
+    )]
     Restored {
         /// The pods that have devices; they count as active.
         pods: Vec<String>,
@@ -24,6 +32,11 @@ pub enum Event {
         resources: Vec<String>,
     },
     /// The checkpoint cannot be taken.
+    #[text(
+        kept: Some(kept) =>
+        "DAMAGED checkpoint: {error}; starting with nothing, as the kubelet does; kept as {kept}"
+    )]
+    #[text("DAMAGED checkpoint: {error}; starting with nothing, as the kubelet does")]
     Damaged {
         /// Why, in the kubelet's words.
         error: String,
@@ -31,22 +44,30 @@ pub enum Event {
         kept: Option<String>,
     },
     /// A file that no fake kubelet wrote is kept, because it is overwritten.
+    #[text("KEPT {name}, which no fake kubelet wrote, as {kept}: it is replaced")]
     Kept {
         name: String,
         /// The name of what is kept.
         kept: String,
     },
     /// Something that an earlier one left was removed.
+    #[text("REMOVED stale {name}")]
     StaleRemoved {
         /// The name of the socket, or of a file half-written.
         name: String,
     },
     /// Somebody who never registered here listens on a socket in the folder.
+    #[text(
+        "LEFT {name}: a process listens there that never registered here; a starting kubelet \
+         removes it. A plugin registers when it notices that there is a new kubelet.sock"
+    )]
     LeftAlone {
         /// The name of the socket.
         name: String,
     },
     /// A plugin was refused.
+    #[text(detail: Some(detail) => "REFUSED {resource} {endpoint}: {reason} ({detail})")]
+    #[text("REFUSED {resource} {endpoint}: {reason}")]
     Refused {
         /// What it offered.
         resource: String,
@@ -58,11 +79,26 @@ pub enum Event {
         detail: Option<String>,
     },
     /// A caller of the socket speaks something else than HTTP/2.
+    #[text("REFUSED a caller of kubelet.sock that does not use gRPC: {reason}")]
     NotUnderstood {
         /// What is wrong with what it said.
         reason: String,
     },
     /// A plugin has registered.
+    #[text(
+        replaces: Some(replaces) =>
+        "REGISTERED {resource} {endpoint} preStartRequired={required} \
+         getPreferredAllocationAvailable={available}, in place of {replaces}, whose stream is \
+         still open",
+        required = options.pre_start_required,
+        available = options.get_preferred_allocation_available
+    )]
+    #[text(
+        "REGISTERED {resource} {endpoint} preStartRequired={required} \
+         getPreferredAllocationAvailable={available}",
+        required = options.pre_start_required,
+        available = options.get_preferred_allocation_available
+    )]
     Registered {
         /// What it offers.
         resource: String,
@@ -74,6 +110,11 @@ pub enum Event {
         replaces: Option<String>,
     },
     /// A list came.
+    #[text(
+        "LISTED {resource} {devices}, {healthy} healthy, {changes}",
+        devices = counted(*devices, "device"),
+        changes = counted(*changes, "change")
+    )]
     Listed {
         resource: String,
         devices: usize,
@@ -83,6 +124,11 @@ pub enum Event {
         changes: usize,
     },
     /// A device is new.
+    #[text(
+        "ADDED {resource} {id} {health} {numa_nodes}",
+        id = name(id),
+        numa_nodes = nodes(numa_nodes.as_deref())
+    )]
     DeviceAdded {
         resource: String,
         /// The device.
@@ -92,6 +138,7 @@ pub enum Event {
         numa_nodes: Option<Vec<i64>>,
     },
     /// A device is not listed any more.
+    #[text("GONE {resource} {id}{used_by}", id = name(id), used_by = users(used_by))]
     DeviceRemoved {
         resource: String,
         /// The device.
@@ -100,6 +147,11 @@ pub enum Event {
         used_by: Vec<String>,
     },
     /// A device has another health.
+    #[text(
+        "HEALTH {resource} {id} {before} -> {health}{used_by}",
+        id = name(id),
+        used_by = users(used_by)
+    )]
     DeviceHealth {
         resource: String,
         /// The device.
@@ -111,6 +163,12 @@ pub enum Event {
         used_by: Vec<String>,
     },
     /// A device has other NUMA nodes.
+    #[text(
+        "TOPOLOGY {resource} {id} {before} -> {numa_nodes}",
+        id = name(id),
+        before = nodes(before.as_deref()),
+        numa_nodes = nodes(numa_nodes.as_deref())
+    )]
     DeviceTopology {
         resource: String,
         /// The device.
@@ -121,14 +179,31 @@ pub enum Event {
         numa_nodes: Option<Vec<i64>>,
     },
     /// More changed than is shown.
+    #[text(
+        "MORE {resource} {changes} of this list not shown",
+        changes = counted(*changes, "change")
+    )]
     More {
         resource: String,
         /// How many changes are not shown.
         changes: usize,
     },
     /// A plugin does what hardly anybody means.
+    #[text("ODD {resource} {text}")]
     Odd { resource: String, text: String },
     /// A plugin is gone.
+    #[text(
+        newer: Some(newer) =>
+        "DISCONNECTED {resource} {endpoint}: {reason}; {unhealthy} unhealthy now; forgotten after \
+         {forgotten_after}; {newer} has registered since, and the kubelet takes this for its end: \
+         it must register again",
+        unhealthy = counted(*unhealthy, "device")
+    )]
+    #[text(
+        "DISCONNECTED {resource} {endpoint}: {reason}; {unhealthy} unhealthy now; forgotten after \
+         {forgotten_after}",
+        unhealthy = counted(*unhealthy, "device")
+    )]
     Disconnected {
         resource: String,
         /// Its socket.
@@ -143,12 +218,15 @@ pub enum Event {
         newer: Option<String>,
     },
     /// A resource is forgotten: its plugin was gone for the whole grace period.
+    #[text("FORGOTTEN {resource}: no plugin for more than {grace}")]
     Forgotten {
         resource: String,
         /// How long that is.
         grace: GoDuration,
     },
     /// A pod asked for devices.
+    #[text(refused: Some(refused) => "NOT-ALLOCATED {pod} {uid}: {refused}")]
+    #[text("ALLOCATED {pod} {uid}")]
     Allocated {
         /// `NAMESPACE/NAME`
         pod: String,
@@ -157,20 +235,25 @@ pub enum Event {
         refused: Option<String>,
     },
     /// A pod has ended; its devices are free when the next one asks.
+    #[text("ENDED {uid}")]
     PodEnded { uid: String },
     /// The checkpoint could not be written; that is tried again, and no pod gets devices meanwhile.
+    #[text("CHECKPOINT-FAILED {error}")]
     CheckpointFailed {
         /// Why.
         error: String,
     },
     /// The checkpoint could be written again.
+    #[text("CHECKPOINT-WRITTEN again")]
     CheckpointWritten,
     /// Lines came too fast.
+    #[text("HELD-BACK {lines} that came too fast", lines = counted(*lines, "line"))]
     HeldBack {
         /// How many are not shown.
         lines: usize,
     },
     /// It ends.
+    #[text("STOPPING")]
     Stopping,
 }
 
@@ -219,129 +302,10 @@ fn short(line: &str) -> String {
     }
 }
 
-impl fmt::Display for Event {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Listening { socket } => write!(f, "LISTENING {socket}"),
-            Self::Restored { pods, resources } => write!(
-                f,
-                "RESTORED devices of {}, {} without a plugin yet",
-                listed(pods, "pod"),
-                listed(resources, "resource"),
-            ),
-            Self::Kept { name, kept } => {
-                write!(f, "KEPT {name}, which no fake kubelet wrote, as {kept}: it is replaced")
-            }
-            Self::Damaged { error, kept: Some(kept) } => write!(
-                f,
-                "DAMAGED checkpoint: {error}; starting with nothing, as the kubelet does; kept as {kept}"
-            ),
-            Self::Damaged { error, kept: None } => {
-                write!(f, "DAMAGED checkpoint: {error}; starting with nothing, as the kubelet does")
-            }
-            Self::StaleRemoved { name } => write!(f, "REMOVED stale {name}"),
-            Self::LeftAlone { name } => write!(
-                f,
-                "LEFT {name}: a process listens there that never registered here; a starting kubelet \
-                 removes it. A plugin registers when it notices that there is a new kubelet.sock"
-            ),
-            Self::Refused { resource, endpoint, reason, detail } => {
-                write!(f, "REFUSED {resource} {endpoint}: {reason}")?;
-                match detail {
-                    Some(detail) => write!(f, " ({detail})"),
-                    None => Ok(()),
-                }
-            }
-            Self::NotUnderstood { reason } => {
-                write!(f, "REFUSED a caller of kubelet.sock that does not use gRPC: {reason}")
-            }
-            Self::Registered { resource, endpoint, options, replaces } => {
-                write!(
-                    f,
-                    "REGISTERED {resource} {endpoint} preStartRequired={} \
-                     getPreferredAllocationAvailable={}",
-                    options.pre_start_required, options.get_preferred_allocation_available
-                )?;
-                match replaces {
-                    Some(before) => write!(f, ", in place of {before}, whose stream is still open"),
-                    None => Ok(()),
-                }
-            }
-            Self::Listed { resource, devices, healthy, changes } => write!(
-                f,
-                "LISTED {resource} {}, {healthy} healthy, {}",
-                count(*devices, "device"),
-                count(*changes, "change")
-            ),
-            Self::DeviceAdded { resource, id, health, numa_nodes } => {
-                write!(f, "ADDED {resource} {} {health} {}", name(id), nodes(numa_nodes.as_deref()))
-            }
-            Self::DeviceRemoved { resource, id, used_by } => {
-                write!(f, "GONE {resource} {}{}", name(id), users(used_by))
-            }
-            Self::DeviceHealth { resource, id, before, health, used_by } => {
-                write!(f, "HEALTH {resource} {} {before} -> {health}{}", name(id), users(used_by))
-            }
-            Self::DeviceTopology { resource, id, before, numa_nodes } => write!(
-                f,
-                "TOPOLOGY {resource} {} {} -> {}",
-                name(id),
-                nodes(before.as_deref()),
-                nodes(numa_nodes.as_deref())
-            ),
-            Self::More { resource, changes } => {
-                write!(f, "MORE {resource} {} of this list not shown", count(*changes, "change"))
-            }
-            Self::Odd { resource, text } => write!(f, "ODD {resource} {text}"),
-            Self::Disconnected {
-                resource,
-                endpoint,
-                reason,
-                unhealthy,
-                forgotten_after,
-                newer,
-            } => {
-                write!(
-                    f,
-                    "DISCONNECTED {resource} {endpoint}: {reason}; {} unhealthy now; forgotten after \
-                     {forgotten_after}",
-                    count(*unhealthy, "device")
-                )?;
-                match newer {
-                    Some(newer) => write!(
-                        f,
-                        "; {newer} has registered since, and the kubelet takes this for its end: it \
-                         must register again"
-                    ),
-                    None => Ok(()),
-                }
-            }
-            Self::Forgotten { resource, grace } => {
-                write!(f, "FORGOTTEN {resource}: no plugin for more than {grace}")
-            }
-            Self::Allocated { pod, uid, refused: None } => write!(f, "ALLOCATED {pod} {uid}"),
-            Self::Allocated { pod, uid, refused: Some(error) } => {
-                write!(f, "NOT-ALLOCATED {pod} {uid}: {error}")
-            }
-            Self::PodEnded { uid } => write!(f, "ENDED {uid}"),
-            Self::CheckpointFailed { error } => write!(f, "CHECKPOINT-FAILED {error}"),
-            Self::CheckpointWritten => write!(f, "CHECKPOINT-WRITTEN again"),
-            Self::HeldBack { lines } => {
-                write!(f, "HELD-BACK {} that came too fast", count(*lines, "line"))
-            }
-            Self::Stopping => write!(f, "STOPPING"),
-        }
-    }
-}
-
-fn count(number: usize, what: &str) -> String {
-    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
-}
-
 fn listed(names: &[String], what: &str) -> String {
     match names {
         [] => format!("no {what}"),
-        names => format!("{} ({})", count(names.len(), what), names.join(", ")),
+        names => format!("{} ({})", counted(names.len(), what), names.join(", ")),
     }
 }
 

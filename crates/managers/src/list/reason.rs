@@ -4,7 +4,6 @@ use super::holding::Role;
 use crate::manager::NoneHealthy;
 use kq_answer::MissingFact;
 use kq_facts::node_pods::StandingReason;
-use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use std::fmt;
 
@@ -53,10 +52,10 @@ impl Serialize for State {
 }
 
 /// Why a device is in its state.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(tag = "code", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Eq, kq_answer::reason::Reason)]
 pub enum Reason {
     /// Other pods have it as well.
+    #[text("also in {others}{more}", others = others.join(", "), more = and_more(*more))]
     OtherPods {
         /// Their names, and the containers.
         others: Vec<String>,
@@ -64,6 +63,12 @@ pub enum Reason {
         more: usize,
     },
     /// Other containers of the pod have it that may not share it.
+    #[text(
+        "also in {others} of the pod{more}; only what an ordinary init container had may be used \
+         again",
+        others = others.join(", "),
+        more = and_more(*more)
+    )]
     OtherContainers {
         /// Their names.
         others: Vec<String>,
@@ -71,55 +76,88 @@ pub enum Reason {
         more: usize,
     },
     /// The pod has no such container.
+    #[text("the pod has no such container")]
     NoSuchContainer,
     /// The container asks for none.
+    #[text("the container's limits do not name the resource")]
     NotAskedFor,
     /// The kubelet lists the pod's devices without this one.
+    #[text(
+        "in the checkpoint, but not reported by the kubelet: the checkpoint is older or newer than \
+         the kubelet's memory"
+    )]
     NotTold,
     /// The kubelet does not list the pod.
+    #[text("in the checkpoint, but the kubelet does not list the pod among those with resources")]
     PodNotTold,
     /// The checkpoint does not have it.
+    #[text(
+        "reported by the kubelet, but not in the checkpoint: forgotten when the kubelet restarts"
+    )]
     NotRecorded,
     /// There is no checkpoint.
+    #[text(
+        "the kubelet reports it, but there is no checkpoint: forgotten when the kubelet starts \
+         again"
+    )]
     NoCheckpoint,
     /// The kubelet holds it, and its checkpoint is damaged.
+    #[text("held; forgotten when the kubelet starts again, as its checkpoint is damaged")]
     Damaged,
     /// The plugin's answer in the checkpoint cannot be decoded.
+    #[text(
+        "what the plugin answered cannot be decoded ({error}): the entry is skipped when the \
+         kubelet starts again"
+    )]
     Skipped {
         /// The kubelet's error.
         error: String,
     },
     /// No device of the resource is healthy.
+    #[text("none is healthy: {why}")]
     NoneHealthy {
         /// What that can mean.
         why: NoneHealthy,
     },
     /// Others of the resource are healthy.
+    #[text("not healthy: its plugin reports it unhealthy, or no longer lists it")]
     NotAmongHealthy {
         /// How many.
         healthy: usize,
     },
     /// The pod is gone.
+    #[text("the pod is gone ({why}); the entry stays until a pod requests devices again")]
     PodGone {
         /// How that is known.
         why: StandingReason,
     },
+    #[text("the pod ended ({why}); the entry stays until a pod requests devices again")]
     PodEnded {
         /// How that is known.
         why: StandingReason,
     },
     /// The init container ended.
+    #[text(if used_by.is_empty() => "the init container ended; kept, unused, until the pod ends")]
+    #[text("the init container ended; used again by {used_by}", used_by = used_by.join(", "))]
     InitEnded {
         /// The containers that use the device again.
         used_by: Vec<String>,
     },
     /// Whether the pod is active is unknown.
+    #[text("{why}")]
     PodUnknown { why: StandingReason },
     /// The pod's specification is unknown.
+    #[text("the pod's specification is unknown, so its containers' requests are too")]
     SpecUnknown,
     /// Which devices are healthy is unknown.
+    #[text("{why}")]
     HealthUnknown { why: SourceGap },
     /// Only the checkpoint has it, and the pod-resources API was not queried or is unavailable.
+    #[text(
+        is_damaged: true => "in a checkpoint that is damaged, and {why}",
+        why = other_source(why.as_ref())
+    )]
+    #[text("in the checkpoint; {why}", why = other_source(why.as_ref()))]
     OnlyInCheckpoint {
         /// The kubelet rejects the checkpoint.
         is_damaged: bool,
@@ -127,10 +165,15 @@ pub enum Reason {
         why: Option<SourceGap>,
     },
     /// The checkpoint has it and the kubelet does not list it; an init container may hold it.
+    #[text("in the checkpoint, but not reported by the kubelet, as for init containers")]
     MayBeInit,
     /// Only the kubelet lists it, and the checkpoint is unavailable.
+    #[text("the kubelet reports it; {why}")]
     OnlyTold { why: SourceGap },
     /// As it should be.
+    #[text(role: Role::Init => "init container, pod active: {why}")]
+    #[text(role: Role::Sidecar => "sidecar, pod active: {why}")]
+    #[text("pod active: {why}")]
     Held {
         /// What the container is in its pod.
         role: Role,
@@ -173,19 +216,25 @@ impl SourceGap {
 }
 
 /// Why a device is healthy or not, or why that is unknown.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(tag = "code", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Eq, kq_answer::reason::Reason)]
 pub enum HealthReason {
     /// The kubelet offers it.
+    #[text("the kubelet offers it")]
     Offered,
     /// The kubelet does not offer it.
+    #[text("the kubelet does not offer it")]
     NotOffered,
     /// The pod-resources API was not queried.
+    #[text(
+        "the pod-resources API was not asked{was_healthy}",
+        was_healthy = health_before(*was_healthy)
+    )]
     NotAsked {
         /// Whether it was healthy when the checkpoint was written; null: unknown.
         was_healthy: Option<bool>,
     },
     /// The kubelet's healthy devices are unknown.
+    #[text("{why}{was_healthy}", was_healthy = health_before(*was_healthy))]
     Unknown {
         why: SourceGap,
         /// Whether it was healthy when the checkpoint was written; null: unknown.
@@ -227,15 +276,21 @@ pub enum ResourceNote {
 }
 
 /// What is wrong with a checkpoint that the kubelet rejects, by what is shown in its place.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(tag = "code", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Eq, kq_answer::reason::Reason)]
 pub enum CheckpointDamage {
     /// What the kubelet lists is shown.
+    #[text("{damaged}; the values are the kubelet's", damaged = damaged(error))]
     KubeletShown {
         /// The kubelet's error.
         error: String,
     },
     /// The entries that are whole are shown.
+    #[text(entries: 0 => "{damaged}; no entry in it is whole", damaged = damaged(error))]
+    #[text(
+        entries: 1 => "{damaged}; the one entry that is whole is shown",
+        damaged = damaged(error)
+    )]
+    #[text("{damaged}; the {entries} entries that are whole are shown", damaged = damaged(error))]
     WholeEntriesShown {
         /// The kubelet's error.
         error: String,
@@ -243,6 +298,7 @@ pub enum CheckpointDamage {
         entries: usize,
     },
     /// Its entries are shown as they are.
+    #[text("{damaged}; its entries are shown as they stand there", damaged = damaged(error))]
     EntriesShown {
         /// The kubelet's error.
         error: String,
@@ -275,141 +331,29 @@ impl Reason {
     }
 }
 
-impl fmt::Display for Reason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::OtherPods { others, more } => {
-                write!(f, "also in {}", others.join(", "))?;
-                and_more(f, *more)
-            }
-            Self::OtherContainers { others, more } => {
-                write!(f, "also in {} of the pod", others.join(", "))?;
-                and_more(f, *more)?;
-                f.write_str("; only what an ordinary init container had may be used again")
-            }
-            Self::NoSuchContainer => f.write_str("the pod has no such container"),
-            Self::NotAskedFor => f.write_str("the container's limits do not name the resource"),
-            Self::NotTold => f.write_str(
-                "in the checkpoint, but not reported by the kubelet: the checkpoint is older or \
-                 newer than the kubelet's memory",
-            ),
-            Self::PodNotTold => f.write_str(
-                "in the checkpoint, but the kubelet does not list the pod among those with resources",
-            ),
-            Self::NotRecorded => f.write_str(
-                "reported by the kubelet, but not in the checkpoint: forgotten when the kubelet \
-                 restarts",
-            ),
-            Self::NoCheckpoint => f.write_str(
-                "the kubelet reports it, but there is no checkpoint: forgotten when the kubelet \
-                 starts again",
-            ),
-            Self::Damaged => f.write_str(
-                "held; forgotten when the kubelet starts again, as its checkpoint is damaged",
-            ),
-            Self::Skipped { error } => write!(
-                f,
-                "what the plugin answered cannot be decoded ({error}): the entry is skipped when the \
-                 kubelet starts again"
-            ),
-            Self::NoneHealthy { why } => write!(f, "none is healthy: {why}"),
-            Self::NotAmongHealthy { .. } => f.write_str(
-                "not healthy: its plugin reports it unhealthy, or no longer lists it",
-            ),
-            Self::PodGone { why } => write!(
-                f,
-                "the pod is gone ({why}); the entry stays until a pod requests devices again"
-            ),
-            Self::PodEnded { why } => write!(
-                f,
-                "the pod ended ({why}); the entry stays until a pod requests devices again"
-            ),
-            Self::InitEnded { used_by } if used_by.is_empty() => {
-                f.write_str("the init container ended; kept, unused, until the pod ends")
-            }
-            Self::InitEnded { used_by } => {
-                write!(f, "the init container ended; used again by {}", used_by.join(", "))
-            }
-            Self::PodUnknown { why } => why.fmt(f),
-            Self::SpecUnknown => f.write_str(
-                "the pod's specification is unknown, so its containers' requests are too",
-            ),
-            Self::HealthUnknown { why } => why.fmt(f),
-            Self::OnlyInCheckpoint { is_damaged, why } => {
-                match is_damaged {
-                    true => f.write_str("in a checkpoint that is damaged, and ")?,
-                    false => f.write_str("in the checkpoint; ")?,
-                }
-                match why {
-                    Some(why) => why.fmt(f),
-                    None => f.write_str("nothing else was asked"),
-                }
-            }
-            Self::MayBeInit => f.write_str(
-                "in the checkpoint, but not reported by the kubelet, as for init containers",
-            ),
-            Self::OnlyTold { why } => write!(f, "the kubelet reports it; {why}"),
-            Self::Held { role, why } => {
-                f.write_str(match role {
-                    Role::Init => "init container, ",
-                    Role::Sidecar => "sidecar, ",
-                    Role::App | Role::None | Role::Unknown => "",
-                })?;
-                write!(f, "pod active: {why}")
-            }
-        }
-    }
-}
-
-impl fmt::Display for HealthReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let was_healthy = match self {
-            Self::Offered => return f.write_str("the kubelet offers it"),
-            Self::NotOffered => return f.write_str("the kubelet does not offer it"),
-            Self::NotAsked { was_healthy } => {
-                f.write_str("the pod-resources API was not asked")?;
-                was_healthy
-            }
-            Self::Unknown { why, was_healthy } => {
-                why.fmt(f)?;
-                was_healthy
-            }
-        };
-        f.write_str(match was_healthy {
-            Some(true) => "; it was healthy when the checkpoint was written",
-            Some(false) => "; it was not healthy when the checkpoint was written",
-            None => "",
-        })
-    }
-}
-
-impl fmt::Display for CheckpointDamage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Self::KubeletShown { error }
-        | Self::WholeEntriesShown { error, .. }
-        | Self::EntriesShown { error }) = self;
-        write!(
-            f,
-            "the checkpoint is damaged (the kubelet says: {error}), and a kubelet that starts takes nothing \
-             of it and hands the devices out again: do not restart it before kq devices verify; "
-        )?;
-        match self {
-            Self::KubeletShown { .. } => f.write_str("the values are the kubelet's"),
-            Self::WholeEntriesShown { entries: 0, .. } => f.write_str("no entry in it is whole"),
-            Self::WholeEntriesShown { entries: 1, .. } => {
-                f.write_str("the one entry that is whole is shown")
-            }
-            Self::WholeEntriesShown { entries, .. } => {
-                write!(f, "the {entries} entries that are whole are shown")
-            }
-            Self::EntriesShown { .. } => f.write_str("its entries are shown as they stand there"),
-        }
-    }
-}
-
-fn and_more(f: &mut fmt::Formatter<'_>, more: usize) -> fmt::Result {
+fn and_more(more: usize) -> String {
     match more {
-        0 => Ok(()),
-        more => write!(f, " and {more} more"),
+        0 => String::new(),
+        more => format!(" and {more} more"),
     }
+}
+
+fn other_source(why: Option<&SourceGap>) -> String {
+    why.map_or_else(|| "nothing else was asked".to_owned(), SourceGap::to_string)
+}
+
+fn health_before(was_healthy: Option<bool>) -> &'static str {
+    match was_healthy {
+        Some(true) => "; it was healthy when the checkpoint was written",
+        Some(false) => "; it was not healthy when the checkpoint was written",
+        None => "",
+    }
+}
+
+/// Returns what each sentence about a damaged checkpoint begins with.
+fn damaged(error: &str) -> String {
+    format!(
+        "the checkpoint is damaged (the kubelet says: {error}), and a kubelet that starts takes nothing \
+         of it and hands the devices out again: do not restart it before kq devices verify"
+    )
 }

@@ -1,11 +1,10 @@
 //! The node's capacity (`GetCapacity`), pinned by `device_capacity.jsonl`.
 
 use super::lifecycle::{Endpoint, ManagerState};
+use kq_answer::reason::Reason;
 use kq_facts::timestamp::Timestamp;
 use kq_k8s::duration::GoDuration;
-use serde::Serialize;
 use std::collections::BTreeMap;
-use std::fmt;
 
 /// How long a resource outlives its plugin (`endpointStopGracePeriod`).
 pub const STOP_GRACE: GoDuration = GoDuration(5 * GoDuration::MINUTE.0);
@@ -71,19 +70,36 @@ impl CapacityReason {
 
 /// Why no device of a resource may be healthy. The kubelet waits for a plugin for a while, when it starts and when the
 /// plugin stops, and then forgets the resource.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-#[serde(tag = "code", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Reason)]
 pub enum NoneHealthy {
     /// The kubelet knows no plugin of it.
+    #[text(
+        "the kubelet knows no plugin of it; one that stopped is forgotten after {minutes} minutes",
+        minutes = STOP_GRACE.0 / GoDuration::MINUTE.0
+    )]
     NoPlugin,
     /// The kubelet started a short while ago.
+    #[text(
+        "its plugin lists no healthy device, stopped, or did not register since the kubelet \
+         started; waited for until {waits_until}"
+    )]
     JustStarted {
         /// Until when it waits for plugins from before its start.
         waits_until: Timestamp,
     },
     /// The kubelet waits no longer for plugins from before its start.
+    #[text(
+        "its plugin lists no healthy device, or stopped in the last {minutes} minutes",
+        minutes = STOP_GRACE.0 / GoDuration::MINUTE.0
+    )]
     LongStarted,
     /// When the kubelet started is unknown.
+    #[text(
+        "its plugin lists no healthy device, stopped, or did not register since the kubelet \
+         started, and is waited for {minutes} minutes (kq devices list --kubelet-start says since \
+         when)",
+        minutes = STOP_GRACE.0 / GoDuration::MINUTE.0
+    )]
     StartUnknown,
 }
 
@@ -96,32 +112,6 @@ impl NoneHealthy {
             }
             (Some(_), Some(_)) => Self::LongStarted,
             _ => Self::StartUnknown,
-        }
-    }
-}
-
-impl fmt::Display for NoneHealthy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let minutes = STOP_GRACE.0 / GoDuration::MINUTE.0;
-        let unhealthy = "its plugin lists no healthy device";
-        match self {
-            Self::NoPlugin => write!(
-                f,
-                "the kubelet knows no plugin of it; one that stopped is forgotten after {minutes} minutes"
-            ),
-            Self::JustStarted { waits_until } => write!(
-                f,
-                "{unhealthy}, stopped, or did not register since the kubelet started; waited for until \
-                 {waits_until}"
-            ),
-            Self::LongStarted => {
-                write!(f, "{unhealthy}, or stopped in the last {minutes} minutes")
-            }
-            Self::StartUnknown => write!(
-                f,
-                "{unhealthy}, stopped, or did not register since the kubelet started, and is waited for \
-                 {minutes} minutes (kq devices list --kubelet-start says since when)"
-            ),
         }
     }
 }

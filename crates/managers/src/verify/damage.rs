@@ -1,6 +1,7 @@
 //! The kind of damage: how bytes differ from the kubelet's, and the single flipped bit that explains a wrong checksum.
 
 use super::file::{is_alike, recognise};
+use kq_answer::reason::Reason;
 use kq_facts::checkpoint::StateFile;
 use kq_k8s::go_json::check_syntax;
 use serde::Serialize;
@@ -8,12 +9,14 @@ use std::fmt;
 use std::ops::Range;
 
 /// The kind of damage.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-#[serde(tag = "code", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Eq, Reason)]
 pub enum Damage {
     /// There is nothing in it.
+    #[text("empty")]
     Empty,
     /// Zeros from a byte on: the machine lost power before the disk had the data.
+    #[text(offset: 0 => "{size} zero bytes and nothing else, as after a loss of power")]
+    #[text("zero bytes from offset {offset} to {size}, as after a loss of power")]
     Zeros {
         /// The first of them.
         offset: usize,
@@ -21,49 +24,61 @@ pub enum Damage {
         size: usize,
     },
     /// It ends too early.
+    #[text("cut short after {offset} bytes")]
     Cut {
         /// How many bytes there are.
         offset: usize,
     },
     /// One bit is not what it was.
+    #[text("{0}")]
     Bit(FlippedBit),
     /// What another file holds.
+    #[text("the content of {file}")]
     AnotherFile {
         /// Which.
         file: &'static str,
     },
     /// A layout that this kubelet does not know.
+    #[text("the layout of {written_by}")]
     OldLayout {
         /// Who wrote it.
         written_by: &'static str,
     },
     /// No text at all.
+    #[text("no text from offset {offset} on")]
     Binary {
         /// The first byte that does not belong there.
         offset: usize,
     },
     /// A mark of the order of bytes stands before the JSON.
+    #[text("a byte order mark before the JSON")]
     ByteOrderMark,
     /// There is more behind the JSON.
+    #[text("something behind the end of the JSON, from offset {offset} on")]
     Trailing {
         /// Where it begins.
         offset: usize,
     },
     /// No JSON.
+    #[text("no JSON from offset {offset} on")]
     Syntax {
         /// Where it stops being JSON.
         offset: usize,
     },
     /// JSON, with something else in it than belongs there.
+    #[text("JSON with something else in it than belongs there: {problem}")]
     Type {
         /// What, and where.
         problem: String,
     },
     /// JSON, and nothing in it that belongs there.
+    #[text("JSON with nothing in it that the kubelet writes there")]
     NoData,
     /// JSON as it should be, without a checksum.
+    #[text("sound JSON without a checksum, or with 0 for it")]
     NoChecksum,
     /// JSON as it should be, with another checksum: it was changed, or another program wrote it.
+    #[text("sound JSON with another checksum: edited by hand, or written by something else")]
     Edited,
 }
 
@@ -122,39 +137,6 @@ impl Damage {
                     flipped_bit(bytes, is_right).map_or(otherwise, Self::Bit)
                 }
             },
-        }
-    }
-}
-
-impl fmt::Display for Damage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Empty => write!(f, "empty"),
-            Self::Zeros { offset: 0, size } => {
-                write!(f, "{size} zero bytes and nothing else, as after a loss of power")
-            }
-            Self::Zeros { offset, size } => {
-                write!(f, "zero bytes from offset {offset} to {size}, as after a loss of power")
-            }
-            Self::Cut { offset } => write!(f, "cut short after {offset} bytes"),
-            Self::Bit(bit) => write!(f, "{bit}"),
-            Self::AnotherFile { file } => write!(f, "the content of {file}"),
-            Self::OldLayout { written_by } => write!(f, "the layout of {written_by}"),
-            Self::Binary { offset } => write!(f, "no text from offset {offset} on"),
-            Self::ByteOrderMark => write!(f, "a byte order mark before the JSON"),
-            Self::Trailing { offset } => {
-                write!(f, "something behind the end of the JSON, from offset {offset} on")
-            }
-            Self::Syntax { offset } => write!(f, "no JSON from offset {offset} on"),
-            Self::Type { problem } => {
-                write!(f, "JSON with something else in it than belongs there: {problem}")
-            }
-            Self::NoData => write!(f, "JSON with nothing in it that the kubelet writes there"),
-            Self::NoChecksum => write!(f, "sound JSON without a checksum, or with 0 for it"),
-            Self::Edited => write!(
-                f,
-                "sound JSON with another checksum: edited by hand, or written by something else"
-            ),
         }
     }
 }

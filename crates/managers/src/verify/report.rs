@@ -5,10 +5,10 @@ use super::damage::Damage;
 use super::file::{Content, Findings, StateFileContent, VerifyContext, is_of_dra_driver};
 use super::rule::DELETE;
 use super::{claims, cpu, devices, memory, pods};
+use kq_answer::reason::Reason;
 use kq_answer::{Basis, Finding, Headline, Severity, Worded, answer};
 use kq_facts::checkpoint::StateFile;
 use kq_k8s::go_text::quote;
-use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -386,16 +386,19 @@ impl fmt::Display for Verdict {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(tag = "code", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Eq, Reason)]
 pub enum NextStart {
     /// It takes the file.
+    #[text("takes it")]
     Takes,
     /// It does not start.
+    #[text("does not start")]
     DoesNotStart,
     /// It panics.
+    #[text("does not start: it panics")]
     Panics,
     /// It panics, because the table of an amount of memory is null.
+    #[text("does not start: it panics, because {memory_type} of NUMA node {node} is null")]
     PanicsAtNull {
         /// `memory`, or a size of huge pages.
         memory_type: String,
@@ -403,59 +406,35 @@ pub enum NextStart {
         node: i64,
     },
     /// There is no file, and it writes one later.
+    #[text("starts with nothing, and writes it when there is something to remember")]
     StartsWithNothing,
     /// There is no device checkpoint.
+    #[text("starts with nothing")]
     StartsWithoutDevices,
     /// It starts as if there were no device checkpoint.
+    #[text(
+        "logs that device allocation info may not be up to date, and starts with no allocations; \
+         the next write replaces the file"
+    )]
     ForgetsDevices,
     /// It starts if the runtime still has the containers of the file.
+    #[text("depends on whether the runtime still has the containers of this file of layout v1")]
     DependsOnContainers,
     /// It starts with the gate PodLevelResourceManagers only.
+    #[text("starts only with the gate PodLevelResourceManagers, with which the file was written")]
     DependsOnGate,
     /// A newer kubelet wrote the file.
+    #[text("is not known: the file has a newer layout than kq knows")]
     NewerLayout,
     /// It starts, or not, by the order in which it goes through the allocations.
+    #[text("depends on the order in which it goes through the allocations, which is random")]
     DependsOnOrder,
     /// It does not read the file: it has another version, or a feature gate is off.
+    #[text("does not read it in this version and with these feature gates")]
     DoesNotRead,
     /// It does not read the file, which is of Kubernetes 1.32.
+    #[text("does not read it: only a kubelet 1.32 does")]
     Ignores,
+    #[text("is not known")]
     Unknown,
-}
-
-impl fmt::Display for NextStart {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Takes => "takes it",
-            Self::DoesNotStart => "does not start",
-            Self::Panics => "does not start: it panics",
-            Self::PanicsAtNull { memory_type, node } => {
-                return write!(
-                    f,
-                    "does not start: it panics, because {memory_type} of NUMA node {node} is null"
-                );
-            }
-            Self::StartsWithNothing => {
-                "starts with nothing, and writes it when there is something to remember"
-            }
-            Self::StartsWithoutDevices => "starts with nothing",
-            Self::ForgetsDevices => {
-                "logs that device allocation info may not be up to date, and starts with no \
-                 allocations; the next write replaces the file"
-            }
-            Self::DependsOnContainers => {
-                "depends on whether the runtime still has the containers of this file of layout v1"
-            }
-            Self::DoesNotRead => "does not read it in this version and with these feature gates",
-            Self::DependsOnGate => {
-                "starts only with the gate PodLevelResourceManagers, with which the file was written"
-            }
-            Self::NewerLayout => "is not known: the file has a newer layout than kq knows",
-            Self::DependsOnOrder => {
-                "depends on the order in which it goes through the allocations, which is random"
-            }
-            Self::Ignores => "does not read it: only a kubelet 1.32 does",
-            Self::Unknown => "is not known",
-        })
-    }
 }
