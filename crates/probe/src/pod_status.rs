@@ -10,12 +10,12 @@ use super::report::ProbeVerdict;
 use super::results::{ContainerId, ResultsCache, Verdict};
 use super::target::{Status, Target};
 use super::worker::{ContainerFacts, PodFacts, State, started_before_kubelet};
+use kq_answer::reason::Reason;
 use kq_facts::timestamp::Timestamp;
 use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::pod::{Pod, ProbeType};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
 /// What a kubelet knows when it writes a pod's status.
 #[derive(Clone, Copy, Debug)]
@@ -63,40 +63,53 @@ pub struct ContainerReadiness {
 }
 
 /// Why a container has started, or has not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Reason)]
+#[reason(plain, case = "kebab-case")]
 pub enum StartedReason {
     /// It does not run.
+    #[text("it does not run")]
     NotRunning,
     /// Its startup probe said so.
+    #[text("its startup probe: {0}")]
     StartupProbe(Verdict),
     /// It had before the kubelet started.
+    #[text("it had started before the kubelet did")]
     StartedBefore,
     /// Its startup probe has not said anything yet.
+    #[text("its startup probe has not succeeded yet")]
     NotProbed,
     /// It runs, and has no startup probe.
+    #[text("it runs, without a startup probe")]
     NoProbe,
 }
 
 /// Why a container is ready, or is not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Reason)]
+#[reason(plain, case = "kebab-case")]
 pub enum ReadyReason {
     /// It has not started, and stays what it was.
+    #[text("it has not started")]
     NotStarted,
     /// It is an init container that ended well.
+    #[text("an init container that ended well")]
     InitContainerDone,
     /// It is an init container that has not, and stays what it was.
+    #[text("an init container")]
     InitContainer,
     /// Its readiness probe succeeded.
+    #[text("its readiness probe succeeded")]
     Probe,
     /// It has no readiness probe.
+    #[text("it has no readiness probe")]
     NoProbe,
     /// Its readiness probe has not succeeded; it is probed at once.
+    #[text("its readiness probe has not succeeded")]
     NotReady,
     /// It ran before the kubelet started, and its readiness is not known yet: it is left alone.
+    #[text("it ran before the kubelet started and is left alone")]
     RanBeforeKubelet,
     /// It ran before the kubelet started, when its pod was not ready.
+    #[text("the pod was not ready when the kubelet started")]
     PodWasNotReady,
 }
 
@@ -219,33 +232,6 @@ impl Knowledge<'_> {
 
     fn has_worker(&self, container: &str, kind: ProbeType) -> bool {
         self.workers.contains(&(container.to_owned(), kind))
-    }
-}
-
-impl fmt::Display for StartedReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotRunning => f.write_str("it does not run"),
-            Self::StartupProbe(result) => write!(f, "its startup probe: {result}"),
-            Self::StartedBefore => f.write_str("it had started before the kubelet did"),
-            Self::NotProbed => f.write_str("its startup probe has not succeeded yet"),
-            Self::NoProbe => f.write_str("it runs, without a startup probe"),
-        }
-    }
-}
-
-impl fmt::Display for ReadyReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::NotStarted => "it has not started",
-            Self::InitContainerDone => "an init container that ended well",
-            Self::InitContainer => "an init container",
-            Self::Probe => "its readiness probe succeeded",
-            Self::NoProbe => "it has no readiness probe",
-            Self::NotReady => "its readiness probe has not succeeded",
-            Self::RanBeforeKubelet => "it ran before the kubelet started and is left alone",
-            Self::PodWasNotReady => "the pod was not ready when the kubelet started",
-        })
     }
 }
 

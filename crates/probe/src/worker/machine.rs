@@ -7,11 +7,11 @@ use super::restart::Action;
 use crate::grace_period::{GracePeriods, KillReason};
 use crate::results::{ContainerId, ResultsCache, Verdict};
 use crate::retry::Conclusion;
+use kq_answer::reason::Reason;
 use kq_facts::timestamp::Timestamp;
 use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::pod::{Container, Pod, ProbeType};
 use serde::Serialize;
-use std::fmt;
 use std::sync::Arc;
 
 /// The worker of one probe.
@@ -394,12 +394,14 @@ pub enum Call {
 }
 
 /// What follows from seeing a container for the first time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Reason)]
+#[reason(plain, case = "kebab-case")]
 pub enum NewContainer {
     /// Its result begins with that of its type of probe.
+    #[text("new container, {0} until probed")]
     Initial(Verdict),
     /// It ran before the kubelet did: nothing is known of it, and nothing is changed.
+    #[text("ran before the kubelet started, as it was")]
     KubeletRestart,
 }
 
@@ -418,13 +420,4 @@ pub(super) fn set(
 pub(super) fn remove(cache: &mut ResultsCache, calls: &mut Vec<Call>, id: &ContainerId) {
     cache.remove(id);
     calls.push(Call::Remove { container_id: id.clone() });
-}
-
-impl fmt::Display for NewContainer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Initial(result) => write!(f, "new container, {result} until probed"),
-            Self::KubeletRestart => f.write_str("ran before the kubelet started, as it was"),
-        }
-    }
 }
