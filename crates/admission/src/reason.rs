@@ -8,32 +8,53 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 /// Why a check passes or fails.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-#[serde(tag = "code", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Reason)]
 pub enum CheckReason {
     /// An earlier check refused the pod.
+    #[text("refused before")]
     RefusedBefore,
     /// The node reports no pressure.
+    #[text("the node reports no pressure")]
     NoPressure,
     /// The node reports pressure.
+    #[text(exception: None => "{conditions}", conditions = conditions.join(", "))]
+    #[text(
+        exception: Some(PressureException::Critical) => "{conditions}; but the pod is critical",
+        conditions = conditions.join(", ")
+    )]
+    #[text(
+        exception: Some(PressureException::RequestsMemory { qos_class }) =>
+        "{conditions} alone; but the pod is {qos_class}",
+        conditions = conditions.join(", ")
+    )]
+    #[text(
+        exception: Some(PressureException::ToleratesTaint) =>
+        "{conditions} alone; the pod tolerates its taint",
+        conditions = conditions.join(", ")
+    )]
     Pressure {
         conditions: Vec<String>,
         /// Why the pod is admitted under pressure; null: it is not.
         exception: Option<PressureException>,
     },
     /// The pod sets no sysctls.
+    #[text("the pod sets no sysctls")]
     NoSysctls,
     /// The pod sets sysctls that are safe, or that the configuration allows.
+    #[text(sysctls: 1 => "its sysctl is safe or in allowedUnsafeSysctls")]
+    #[text("its {sysctls} sysctls are safe or in allowedUnsafeSysctls")]
     SysctlsAllowed {
         /// How many.
         sysctls: usize,
     },
     /// A sysctl is neither safe nor allowed.
+    #[text("{sysctl} is neither safe nor in allowedUnsafeSysctls")]
     SysctlNotAllowed {
         /// Its name.
         sysctl: String,
     },
     /// A sysctl is of a namespace that the pod has from the host.
+    #[text("{sysctl} is of the namespace {namespace}, which the pod has from the host")]
     SysctlOfHost {
         /// Its name.
         sysctl: String,
@@ -41,85 +62,115 @@ pub enum CheckReason {
         namespace: String,
     },
     /// The device manager refuses the pod.
+    #[text("the device manager comes before the predicates: no pod is killed for devices")]
     DevicesRefused,
     /// The pod requests no devices of a plugin.
     #[default]
+    #[text("it requests no devices of a plugin")]
     NoDevices,
     /// The device manager has devices for the pod.
+    #[text("{resources}", resources = joined(resources))]
     Devices {
         /// The resources of each container.
         resources: Vec<DeviceReason>,
     },
     /// The decision of the device manager is unknown.
+    #[text("{error}")]
     DevicesUnknown {
         /// Why.
         error: String,
     },
     /// The managers of CPUs and memory give the pod nothing of its own.
+    #[text("it gets no CPUs or NUMA nodes of its own")]
     NotPlaced,
     /// They give containers CPUs or NUMA nodes.
+    #[text("{containers}", containers = joined(containers))]
     Placed { containers: Vec<PlacedContainer> },
     /// They refuse the pod.
+    #[text("the managers of CPUs and memory come before the predicates: no pod is killed for CPUs")]
     PlacementRefused,
     /// Their decision is unknown.
+    #[text("{error}")]
     PlacementUnknown {
         /// Why.
         error: String,
     },
     /// The kubelet knows its Node object.
+    #[text("the kubelet knows node {node}")]
     Node {
         /// Its name.
         node: String,
     },
     /// The Node object is unknown.
+    #[text("{error}")]
     NodeUnknown {
         /// Why.
         error: String,
     },
     /// The pod has no label of an operating system.
+    #[text("the pod has no label {label}", label = OS_LABEL)]
     NoOsLabel,
     /// The pod has one.
+    #[text(
+        "the pod's label {label} is {os}, the kubelet runs on linux",
+        label = OS_LABEL,
+        os = format!("{os:?}")
+    )]
     OsLabel {
         /// Its value.
         os: String,
     },
     /// `spec.os` is not set.
+    #[text("spec.os is not set")]
     NoOs,
     /// It is set.
+    #[text("spec.os.name is {os}, the kubelet runs on linux", os = format!("{os:?}"))]
     Os {
         /// `spec.os.name`
         os: String,
     },
     /// The policy of supplemental groups is `Strict`.
+    #[text(is_supported: true => "Strict is requested; the runtime supports it")]
+    #[text("Strict is requested; the runtime does not support it")]
     StrictGroups {
         /// The runtime supports it.
         is_supported: bool,
     },
     /// It is not.
+    #[text("Strict is not requested")]
     NoStrictGroups,
     /// An init container restarts always, and the gate `SidecarContainers` is off.
+    #[text("{container} restarts always, and SidecarContainers is off")]
     SidecarsOff { container: String },
     /// No init container restarts always.
+    #[text("no init container restarts always")]
     NoSidecars,
     /// More devices are allocated than the node has.
+    #[text("{allocated}", allocated = allocated_text(allocated))]
     MoreAllocated {
         /// The allocated devices by resource.
         allocated: BTreeMap<String, i64>,
     },
     /// The allocated devices are unknown.
+    #[text("the allocated devices are unknown")]
     AllocatedUnknown,
     /// No more devices are allocated than the node has.
+    #[text("no more devices are allocated than the node has")]
     AllocatedWithinNode,
     /// Resources are short.
+    #[text("{shortages}", shortages = joined(shortages))]
     Short {
         /// Which.
         shortages: Vec<ShortReason>,
     },
     /// The pod requests nothing.
+    #[text("no resource is requested")]
     NothingRequested,
     /// The node has enough.
+    #[text("enough of every requested resource")]
     Enough,
     /// The node does not have the labels that the pod requires.
+    #[text("{unmet}{again}", again = again(*read_again))]
     LabelsMissing {
         /// The first requirement that is not met, in words.
         unmet: String,
@@ -127,18 +178,22 @@ pub enum CheckReason {
         read_again: bool,
     },
     /// The node has the labels that the pod requires.
+    #[text("the node has the required labels{again}", again = again(*read_again))]
     Labels {
         /// The kubelet read the node again, as only its labels were wrong.
         read_again: bool,
     },
     /// The pod requires no labels.
+    #[text("it requires no labels of the node{again}", again = again(*read_again))]
     NoLabels {
         /// The kubelet read the node again, as only its labels were wrong.
         read_again: bool,
     },
     /// `spec.nodeName` is not set.
+    #[text("spec.nodeName is not set")]
     NoNodeName,
     /// It is set.
+    #[text("spec.nodeName is {node_name}, the node is {node}")]
     NodeName {
         /// `spec.nodeName`
         node_name: String,
@@ -146,6 +201,7 @@ pub enum CheckReason {
         node: String,
     },
     /// A pod has a host port already.
+    #[text("{port}/{protocol} on {address} is taken by {pod}")]
     HostPortTaken {
         port: i64,
         protocol: String,
@@ -154,22 +210,32 @@ pub enum CheckReason {
         pod: String,
     },
     /// The host ports are free.
+    #[text(ports: 0 => "no host port is requested")]
+    #[text(ports: 1 => "the host port is free")]
+    #[text("{ports} host ports are free")]
     HostPortsFree {
         /// How many the pod requests.
         ports: usize,
     },
     /// Static pods tolerate all taints.
+    #[text("a static pod tolerates every taint")]
     StaticPod,
     /// A taint is not tolerated.
+    #[text(if value.is_empty() => "{key}:{effect} is not tolerated")]
+    #[text("{key}={value}:{effect} is not tolerated")]
     Taint { key: String, value: String, effect: String },
     /// All taints are tolerated.
+    #[text(taints: 0 => "the node has no taint NoExecute")]
+    #[text("the {taints} taints NoExecute of the node are tolerated")]
     TaintsTolerated {
         /// How many with the effect `NoExecute` the node has.
         taints: usize,
     },
     /// The pod as a whole has resources, and the gate `PodLevelResources` is off.
+    #[text("the pod as a whole has resources, and PodLevelResources is off")]
     PodLevelResourcesOff,
     /// The pod as a whole has no resources.
+    #[text("the pod as a whole has no resources of its own")]
     NoPodLevelResources,
 }
 
@@ -249,12 +315,18 @@ pub struct ShortReason {
 
 /// How the amount of a resource adds up: thousandths of a CPU, bytes or whole units. A field is absent where it
 /// makes no difference.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-#[serde(tag = "code", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Eq, Reason)]
 pub enum AmountReason {
     /// A pod counts as one.
+    #[text("a pod counts as one")]
     Pod,
     /// The containers and what is added to them.
+    #[text(
+        "{containers} {amount}{more}",
+        containers = containers_text(*containers),
+        amount = shown(&ResourceName::from(&**resource), *amount),
+        more = more(resource, [*sidecars, *init, *spec, *claimed, *pod, *overhead])
+    )]
     Containers {
         /// How many.
         containers: usize,
@@ -294,127 +366,46 @@ pub enum RemovedReason {
     NotOnNode,
 }
 
-impl fmt::Display for CheckReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let again = |read_again: &bool| match read_again {
-            true => "; read the Node object again, as only its labels did not match",
-            false => "",
-        };
-        match self {
-            Self::RefusedBefore => f.write_str("refused before"),
-            Self::NoPressure => f.write_str("the node reports no pressure"),
-            Self::Pressure { conditions, exception } => {
-                f.write_str(&conditions.join(", "))?;
-                match exception {
-                    None => Ok(()),
-                    Some(PressureException::Critical) => f.write_str("; but the pod is critical"),
-                    Some(PressureException::RequestsMemory { qos_class }) => {
-                        write!(f, " alone; but the pod is {qos_class}")
-                    }
-                    Some(PressureException::ToleratesTaint) => {
-                        f.write_str(" alone; the pod tolerates its taint")
-                    }
-                }
-            }
-            Self::NotPlaced => f.write_str("it gets no CPUs or NUMA nodes of its own"),
-            Self::Placed { containers } => joined(f, containers),
-            Self::PlacementRefused => f.write_str(
-                "the managers of CPUs and memory come before the predicates: no pod is killed for CPUs",
-            ),
-            Self::PlacementUnknown { error } => f.write_str(error),
-            Self::NoSysctls => f.write_str("the pod sets no sysctls"),
-            Self::SysctlsAllowed { sysctls: 1 } => {
-                f.write_str("its sysctl is safe or in allowedUnsafeSysctls")
-            }
-            Self::SysctlsAllowed { sysctls } => {
-                write!(f, "its {sysctls} sysctls are safe or in allowedUnsafeSysctls")
-            }
-            Self::SysctlNotAllowed { sysctl } => {
-                write!(f, "{sysctl} is neither safe nor in allowedUnsafeSysctls")
-            }
-            Self::SysctlOfHost { sysctl, namespace } => {
-                write!(
-                    f,
-                    "{sysctl} is of the namespace {namespace}, which the pod has from the host"
-                )
-            }
-            Self::DevicesRefused => f.write_str(
-                "the device manager comes before the predicates: no pod is killed for devices",
-            ),
-            Self::NoDevices => f.write_str("it requests no devices of a plugin"),
-            Self::Devices { resources } => joined(f, resources),
-            Self::DevicesUnknown { error } | Self::NodeUnknown { error } => f.write_str(error),
-            Self::Node { node } => write!(f, "the kubelet knows node {node}"),
-            Self::NoOsLabel => write!(f, "the pod has no label {OS_LABEL}"),
-            Self::OsLabel { os } => {
-                write!(f, "the pod's label {OS_LABEL} is {os:?}, the kubelet runs on linux")
-            }
-            Self::NoOs => f.write_str("spec.os is not set"),
-            Self::Os { os } => write!(f, "spec.os.name is {os:?}, the kubelet runs on linux"),
-            Self::StrictGroups { is_supported } => {
-                let has = if *is_supported { "supports" } else { "does not support" };
-                write!(f, "Strict is requested; the runtime {has} it")
-            }
-            Self::NoStrictGroups => f.write_str("Strict is not requested"),
-            Self::SidecarsOff { container } => {
-                write!(f, "{container} restarts always, and SidecarContainers is off")
-            }
-            Self::NoSidecars => f.write_str("no init container restarts always"),
-            Self::MoreAllocated { allocated } => {
-                let texts = allocated
-                    .iter()
-                    .map(|(name, count)| format!("{name} counts as {count}, the number allocated"));
-                f.write_str(&texts.collect::<Vec<_>>().join("; "))
-            }
-            Self::AllocatedUnknown => f.write_str("the allocated devices are unknown"),
-            Self::AllocatedWithinNode => {
-                f.write_str("no more devices are allocated than the node has")
-            }
-            Self::Short { shortages } => joined(f, shortages),
-            Self::NothingRequested => f.write_str("no resource is requested"),
-            Self::Enough => f.write_str("enough of every requested resource"),
-            Self::LabelsMissing { unmet, read_again } => write!(f, "{unmet}{}", again(read_again)),
-            Self::Labels { read_again } => {
-                write!(f, "the node has the required labels{}", again(read_again))
-            }
-            Self::NoLabels { read_again } => {
-                write!(f, "it requires no labels of the node{}", again(read_again))
-            }
-            Self::NoNodeName => f.write_str("spec.nodeName is not set"),
-            Self::NodeName { node_name, node } => {
-                write!(f, "spec.nodeName is {node_name}, the node is {node}")
-            }
-            Self::HostPortTaken { port, protocol, address, pod } => {
-                write!(f, "{port}/{protocol} on {address} is taken by {pod}")
-            }
-            Self::HostPortsFree { ports: 0 } => f.write_str("no host port is requested"),
-            Self::HostPortsFree { ports: 1 } => f.write_str("the host port is free"),
-            Self::HostPortsFree { ports } => write!(f, "{ports} host ports are free"),
-            Self::StaticPod => f.write_str("a static pod tolerates every taint"),
-            Self::Taint { key, value, effect } => {
-                let equals = if value.is_empty() { "" } else { "=" };
-                write!(f, "{key}{equals}{value}:{effect} is not tolerated")
-            }
-            Self::TaintsTolerated { taints: 0 } => f.write_str("the node has no taint NoExecute"),
-            Self::TaintsTolerated { taints } => {
-                write!(f, "the {taints} taints NoExecute of the node are tolerated")
-            }
-            Self::PodLevelResourcesOff => {
-                f.write_str("the pod as a whole has resources, and PodLevelResources is off")
-            }
-            Self::NoPodLevelResources => {
-                f.write_str("the pod as a whole has no resources of its own")
-            }
-        }
+fn again(read_again: bool) -> &'static str {
+    match read_again {
+        true => "; read the Node object again, as only its labels did not match",
+        false => "",
     }
 }
 
-fn joined(f: &mut fmt::Formatter<'_>, parts: &[impl fmt::Display]) -> fmt::Result {
-    for (at, part) in parts.iter().enumerate() {
-        let between = if at == 0 { "" } else { "; " };
-        write!(f, "{between}{part}")?;
+fn allocated_text(allocated: &BTreeMap<String, i64>) -> String {
+    let texts = allocated
+        .iter()
+        .map(|(name, count)| format!("{name} counts as {count}, the number allocated"));
+    joined(&texts.collect::<Vec<_>>())
+}
+
+fn joined(parts: &[impl fmt::Display]) -> String {
+    parts.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}
+
+fn containers_text(containers: usize) -> String {
+    match containers {
+        1 => "container".to_owned(),
+        _ => format!("{containers} containers"),
     }
-    Ok(())
+}
+
+/// Returns what is added to the amount of the containers, or counts in its place.
+fn more(resource: &str, amounts: [Option<i64>; 6]) -> String {
+    let name = ResourceName::from(resource);
+    let around = [
+        (" + sidecars ", ""),
+        ("; an init container needs ", " before them"),
+        ("; resized: by its spec ", ""),
+        ("; with its resource claims ", ""),
+        ("; the pod as a whole ", ""),
+        ("; overhead ", ""),
+    ];
+    let parts = around.into_iter().zip(amounts).filter_map(|((before, after), amount)| {
+        Some(format!("{before}{}{after}", shown(&name, amount?)))
+    });
+    parts.collect()
 }
 
 impl fmt::Display for PlacedContainer {
@@ -458,43 +449,5 @@ impl fmt::Display for ShortReason {
             show(*allocatable),
             show(*used)
         )
-    }
-}
-
-impl fmt::Display for AmountReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self::Containers {
-            containers,
-            amount,
-            sidecars,
-            init,
-            spec,
-            claimed,
-            pod,
-            overhead,
-            resource,
-        } = self
-        else {
-            return f.write_str("a pod counts as one");
-        };
-        let name = ResourceName::from(&**resource);
-        match containers {
-            1 => f.write_str("container ")?,
-            _ => write!(f, "{containers} containers ")?,
-        }
-        f.write_str(&shown(&name, *amount))?;
-        for (before, amount, after) in [
-            (" + sidecars ", sidecars, ""),
-            ("; an init container needs ", init, " before them"),
-            ("; resized: by its spec ", spec, ""),
-            ("; with its resource claims ", claimed, ""),
-            ("; the pod as a whole ", pod, ""),
-            ("; overhead ", overhead, ""),
-        ] {
-            if let Some(amount) = amount {
-                write!(f, "{before}{}{after}", shown(&name, *amount))?;
-            }
-        }
-        Ok(())
     }
 }

@@ -2,8 +2,6 @@
 
 use kq_answer::reason::Reason;
 use kq_k8s::priority::SYSTEM_CRITICAL_PRIORITY;
-use serde::Serialize;
-use std::fmt;
 
 /// Why a pod is critical, or not.
 #[derive(Clone, Debug, PartialEq, Eq, Reason)]
@@ -29,20 +27,29 @@ pub enum CriticalReason {
 }
 
 /// Why the kubelet kills pods for another one, or does not.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-#[serde(tag = "code", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Eq, Reason)]
 pub enum PreemptionReason {
     /// The pod is refused before resources are compared.
+    #[text("rejected for a reason other than resources: no pod is killed")]
     RefusedBefore,
     /// The pod fits.
+    #[text("it fits: no pod is killed")]
     Fits,
     /// The pod is not critical.
+    #[text("it is not critical: no pod is killed for it")]
     NotCritical,
     /// The pod lacks something that is not a resource.
+    #[text("it lacks more than resources: killing would not help, so no pod is killed")]
     OtherFailures,
     /// All pods that may be killed together do not give enough.
+    #[text("killing all pods of lower priority is not enough, so no pod is killed")]
     NotEnough,
     /// Pods are killed.
+    #[text(
+        pods: 1 => "one pod is killed, and it is {admitted}",
+        admitted = admitted_text(*admitted)
+    )]
+    #[text("{pods} pods are killed, and it is {admitted}", admitted = admitted_text(*admitted))]
     Kills {
         /// How many.
         pods: usize,
@@ -50,6 +57,7 @@ pub enum PreemptionReason {
         admitted: bool,
     },
     /// A fact is missing.
+    #[text("{error}")]
     Missing {
         /// Which, or why.
         error: String,
@@ -89,31 +97,6 @@ pub enum SparedReason {
     NoPriority,
 }
 
-impl fmt::Display for PreemptionReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::RefusedBefore => {
-                f.write_str("rejected for a reason other than resources: no pod is killed")
-            }
-            Self::Fits => f.write_str("it fits: no pod is killed"),
-            Self::NotCritical => f.write_str("it is not critical: no pod is killed for it"),
-            Self::OtherFailures => f.write_str(
-                "it lacks more than resources: killing would not help, so no pod is killed",
-            ),
-            Self::NotEnough => {
-                f.write_str("killing all pods of lower priority is not enough, so no pod is killed")
-            }
-            Self::Kills { pods, admitted } => {
-                match pods {
-                    1 => f.write_str("one pod is killed")?,
-                    _ => write!(f, "{pods} pods are killed")?,
-                }
-                f.write_str(match admitted {
-                    true => ", and it is admitted",
-                    false => ", and it is still rejected",
-                })
-            }
-            Self::Missing { error } => f.write_str(error),
-        }
-    }
+fn admitted_text(admitted: bool) -> &'static str {
+    if admitted { "admitted" } else { "still rejected" }
 }

@@ -3,16 +3,14 @@
 use super::meaning::Interpretation;
 use super::report::EvidenceSource;
 use kq_answer::Worded;
+use kq_answer::reason::Reason;
 use kq_facts::timestamp::Timestamp;
-use schemars::JsonSchema;
-use serde::Serialize;
-use std::fmt;
 
 /// The reason for a cause.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(tag = "code", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Eq, Reason)]
 pub enum CauseReason {
     /// A piece of evidence names it.
+    #[text("{means} ({source})")]
     Evidence {
         /// Where it is from.
         source: EvidenceSource,
@@ -20,16 +18,42 @@ pub enum CauseReason {
         means: Worded<Interpretation>,
     },
     /// Nothing is left that names a cause.
+    #[text(
+        "no object of the pod is known, and no remaining event or log line gives the cause of its \
+         end"
+    )]
     NoTrace,
     /// The node did not answer.
+    #[text("its node did not answer (NodeLost): the state of the pod is unknown")]
     NodeLost,
     /// The pod is deleted, without a condition that names a component.
+    #[text(
+        "it is deleted, and a component that disrupts a pod writes a condition first (since \
+         Kubernetes 1.26): a person or the pod's controller deleted it"
+    )]
     DeletedWithoutCondition,
     /// The phase says nothing.
+    #[text("its phase is {phase}, and its status has no more", phase = format!("{phase:?}"))]
     OtherPhase { phase: String },
     /// The containers alone do not lead to the phase.
+    #[text(
+        "its phase is {phase}, which a pod with restartPolicy {restart_policy} does not reach of \
+         its own accord: the kubelet refused, preempted or evicted it, or its node shut down, and \
+         the status does not say which"
+    )]
     ForcedPhase { phase: String, restart_policy: String },
     /// The kernel killed a process of a container.
+    #[text(
+        memory_limit: Some(memory_limit) =>
+        "the kernel killed a process of container {container} for lack of memory: the container, \
+         limited to {memory_limit}, its pod or the node had none left{exit}",
+        exit = other_exit_code(*exit_code)
+    )]
+    #[text(
+        "the kernel killed a process of container {container} for lack of memory: its pod or the \
+         node had none left; the container has no limit{exit}",
+        exit = other_exit_code(*exit_code)
+    )]
     OutOfMemory {
         container: String,
         exit_code: i32,
@@ -37,17 +61,41 @@ pub enum CauseReason {
         memory_limit: Option<String>,
     },
     /// All containers exited with 0.
+    #[text(
+        knows_restart_policy: true =>
+        "its phase is Succeeded: all of its containers exited with 0; so do containers that the \
+         kubelet stops, when they end well on SIGTERM"
+    )]
+    #[text(
+        "its phase is Succeeded: all of its containers exited with 0; {unknown}",
+        unknown = FailureDoubt::RestartPolicy
+    )]
     Succeeded {
         /// Whether the pod can end of its own accord is known.
         knows_restart_policy: bool,
     },
     /// The reason in the status is not one of the kubelet's.
+    #[text("its status has the reason {reason}, which the kubelet does not use")]
     ForeignReason { reason: String },
     /// The phase is Failed, and no container is known to have failed.
+    #[text("its phase is Failed, without a reason; but its status lists no failed container")]
     NoneFailed,
     /// The phase is Failed, and a container ended by a signal or in an unknown way.
+    #[text(
+        "its phase is Failed, without a reason; the cause of the end of container {container} \
+         (exit code {exit_code}) is unknown"
+    )]
     ContainerKilled { container: String, exit_code: i32 },
     /// The phase is Failed, and a container exited with an error.
+    #[text(
+        doubt: Some(doubt) =>
+        "its phase is Failed, without a reason: container {container} ended with exit code \
+         {exit_code}; {doubt}"
+    )]
+    #[text(
+        "its phase is Failed, without a reason: container {container} ended with exit code \
+         {exit_code}"
+    )]
     ContainerFailed {
         container: String,
         exit_code: i32,
@@ -55,6 +103,19 @@ pub enum CauseReason {
         doubt: Option<FailureDoubt>,
     },
     /// A container was started again.
+    #[text(
+        exit_code: None =>
+        "container {container} was started again; the cause of its earlier end is unknown"
+    )]
+    #[text(
+        exit_code: Some(exit_code), is_own_end: true =>
+        "container {container} ended with exit code {exit_code}, and was started again"
+    )]
+    #[text(
+        exit_code: Some(exit_code) =>
+        "container {container} ended with exit code {exit_code} and was started again; the cause \
+         is unknown"
+    )]
     Restarted {
         container: String,
         /// Its exit code before; null: not known.
@@ -63,6 +124,22 @@ pub enum CauseReason {
         is_own_end: bool,
     },
     /// The kubelet stopped a container for its probe.
+    #[text(restarts: None => "container {container} was stopped for its {probe} probe ({source})")]
+    #[text(
+        restarts: Some(0) =>
+        "container {container} was stopped for its {probe} probe, and is not started again yet \
+         ({source})"
+    )]
+    #[text(
+        restarts: Some(1) =>
+        "container {container} was stopped for its {probe} probe, and was started again once \
+         ({source})"
+    )]
+    #[text(
+        restarts: Some(restarts) =>
+        "container {container} was stopped for its {probe} probe; it was started again {restarts} \
+         times in all ({source})"
+    )]
     StoppedForProbe {
         container: String,
         /// `liveness` or `startup`.
@@ -73,6 +150,12 @@ pub enum CauseReason {
         source: EvidenceSource,
     },
     /// The pod lives.
+    #[text(
+        was_announced: true =>
+        "its phase is {phase}, and it is not being deleted; a disruption was announced, and did \
+         not follow"
+    )]
+    #[text("its phase is {phase}, and it is not being deleted")]
     Lives {
         phase: String,
         /// A disruption was announced, and did not follow.
@@ -81,25 +164,33 @@ pub enum CauseReason {
 }
 
 /// What leaves another explanation for the failure of a container.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Reason)]
+#[reason(plain)]
 pub enum FailureDoubt {
     /// It has a probe, for which the kubelet stops it.
+    #[text("its probe may have stopped it, which only an event or the kubelet's log shows")]
     Probe,
     /// Whether the pod can end of its own accord is not known.
+    #[text("whether it can end by itself is unknown without its restartPolicy")]
     RestartPolicy,
 }
 
 /// The reason for a pod as the preemptor.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(tag = "code", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Eq, Reason)]
 pub enum PreemptorReason {
     /// The kubelet's log names it.
+    #[text(is_only: true => "the kubelet's log names it")]
+    #[text(
+        is_only: false =>
+        "the kubelet's log names it, among others: pods of one name were killed more than once"
+    )]
     KubeletLog {
         /// It names no other.
         is_only: bool,
     },
     /// The scheduler's event names it.
+    #[text(is_nominated: true => "{by}; and its nominatedNodeName is this node")]
+    #[text("{by}")]
     SchedulerEvent {
         /// How.
         by: NamedBy,
@@ -107,6 +198,14 @@ pub enum PreemptorReason {
         is_nominated: bool,
     },
     /// It is critical, and started after the pod was killed.
+    #[text(
+        "{kind}, started {started}: {only} that started in the {time} after; nothing names \
+         it{doubts}",
+        kind = kind(*is_static),
+        only = if *is_only { "the only critical pod" } else { "one of several critical pods" },
+        time = if *within_seconds < 60 { "ten seconds" } else { "ten minutes" },
+        doubts = doubts_text(doubts)
+    )]
     CriticalStartedAfter {
         /// It is a static pod.
         is_static: bool,
@@ -120,13 +219,22 @@ pub enum PreemptorReason {
         doubts: Vec<PreemptorDoubt>,
     },
     /// It is critical, and a kubelet that restarted admitted it again.
+    #[text(
+        "{kind}, and the kubelet, which restarted, admitted it again; nothing names it",
+        kind = kind(*is_static)
+    )]
     CriticalAdmittedAgain {
         /// It is a static pod.
         is_static: bool,
     },
     /// Its priority is higher, and its `nominatedNodeName` is the node.
+    #[text("of higher priority, and its nominatedNodeName is this node")]
     HigherNominated,
     /// Its priority is higher, and it started after the pod was killed.
+    #[text(
+        "of higher priority, started here {started}; nothing names it{doubts}",
+        doubts = doubts_text(doubts)
+    )]
     HigherStartedAfter {
         /// When it started.
         started: Timestamp,
@@ -136,31 +244,37 @@ pub enum PreemptorReason {
 }
 
 /// How the scheduler's event names a pod.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Reason)]
+#[reason(plain)]
 pub enum NamedBy {
     /// As its related object.
+    #[text("the scheduler's event is related to it")]
     Related,
     /// By its UID.
+    #[text("the scheduler's event names its UID")]
     Uid,
     /// By its name.
+    #[text("the scheduler's event names it")]
     Name,
 }
 
 /// What makes a preemptor less sure.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(tag = "code", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Eq, Reason)]
 pub enum PreemptorDoubt {
     /// The kubelet refused it.
+    #[text("it was refused itself ({reason}), which can be after others were killed for it")]
     Refused {
         /// The reason in its status.
         reason: String,
     },
     /// The time of the kill is that of the end of the containers.
+    #[text("when the pod was killed is taken from the end of its containers")]
     TimeIsOfContainers,
     /// The node is not known.
+    #[text("on which node it was is not known")]
     UnknownNode,
     /// The kubelet restarted, and admitted all pods again.
+    #[text("the kubelet restarted, and admitted all pods again, also those that ran before")]
     KubeletRestarted,
 }
 
@@ -186,168 +300,17 @@ impl CauseReason {
     }
 }
 
-impl fmt::Display for CauseReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const FAILED: &str = "its phase is Failed, without a reason";
-        match self {
-            Self::Evidence { source, means } => write!(f, "{means} ({source})"),
-            Self::NoTrace => f.write_str(
-                "no object of the pod is known, and no remaining event or log line gives the cause of its end",
-            ),
-            Self::NodeLost => f.write_str(
-                "its node did not answer (NodeLost): the state of the pod is unknown",
-            ),
-            Self::DeletedWithoutCondition => f.write_str(
-                "it is deleted, and a component that disrupts a pod writes a condition first (since Kubernetes \
-                 1.26): a person or the pod's controller deleted it",
-            ),
-            Self::OtherPhase { phase } => {
-                write!(f, "its phase is {phase:?}, and its status has no more")
-            }
-            Self::ForcedPhase { phase, restart_policy } => write!(
-                f,
-                "its phase is {phase}, which a pod with restartPolicy {restart_policy} does not reach of its own \
-                 accord: the kubelet refused, preempted or evicted it, or its node shut down, and the status does \
-                 not say which"
-            ),
-            Self::OutOfMemory { container, exit_code, memory_limit } => {
-                write!(f, "the kernel killed a process of container {container} for lack of memory: ")?;
-                match memory_limit {
-                    Some(limit) => write!(f, "the container, limited to {limit}, its pod or the node had none left")?,
-                    None => f.write_str("its pod or the node had none left; the container has no limit")?,
-                }
-                match exit_code {
-                    137 => Ok(()),
-                    code => write!(f, "; the container itself ended with exit code {code}"),
-                }
-            }
-            Self::Succeeded { knows_restart_policy } => {
-                f.write_str("its phase is Succeeded: all of its containers exited with 0; ")?;
-                f.write_str(match knows_restart_policy {
-                    true => "so do containers that the kubelet stops, when they end well on SIGTERM",
-                    false => UNKNOWN_POLICY,
-                })
-            }
-            Self::ForeignReason { reason } => {
-                write!(f, "its status has the reason {reason}, which the kubelet does not use")
-            }
-            Self::NoneFailed => {
-                write!(f, "{FAILED}; but its status lists no failed container")
-            }
-            Self::ContainerKilled { container, exit_code } => write!(
-                f,
-                "{FAILED}; the cause of the end of container {container} (exit code {exit_code}) is unknown"
-            ),
-            Self::ContainerFailed { container, exit_code, doubt } => {
-                write!(f, "{FAILED}: container {container} ended with exit code {exit_code}")?;
-                doubt.iter().try_for_each(|doubt| write!(f, "; {doubt}"))
-            }
-            Self::Restarted { container, exit_code: None, .. } => {
-                write!(f, "container {container} was started again; the cause of its earlier end is unknown")
-            }
-            Self::Restarted { container, exit_code: Some(code), is_own_end: true } => {
-                write!(f, "container {container} ended with exit code {code}, and was started again")
-            }
-            Self::Restarted { container, exit_code: Some(code), is_own_end: false } => write!(
-                f,
-                "container {container} ended with exit code {code} and was started again; the cause is unknown"
-            ),
-            Self::StoppedForProbe { container, probe, restarts, source } => {
-                write!(f, "container {container} was stopped for its {probe} probe")?;
-                match restarts {
-                    None => Ok(()),
-                    Some(0) => f.write_str(", and is not started again yet"),
-                    Some(1) => f.write_str(", and was started again once"),
-                    Some(times) => write!(f, "; it was started again {times} times in all"),
-                }?;
-                write!(f, " ({source})")
-            }
-            Self::Lives { phase, was_announced } => {
-                write!(f, "its phase is {phase}, and it is not being deleted")?;
-                match was_announced {
-                    true => f.write_str("; a disruption was announced, and did not follow"),
-                    false => Ok(()),
-                }
-            }
-        }
+fn other_exit_code(exit_code: i32) -> String {
+    match exit_code {
+        137 => String::new(),
+        code => format!("; the container itself ended with exit code {code}"),
     }
 }
 
-const UNKNOWN_POLICY: &str = "whether it can end by itself is unknown without its restartPolicy";
-
-impl fmt::Display for FailureDoubt {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Probe => {
-                "its probe may have stopped it, which only an event or the kubelet's log shows"
-            }
-            Self::RestartPolicy => UNKNOWN_POLICY,
-        })
-    }
+fn kind(is_static: bool) -> &'static str {
+    if is_static { "static" } else { "critical" }
 }
 
-impl fmt::Display for PreemptorReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let what = |is_static: bool| if is_static { "static" } else { "critical" };
-        let doubted = |f: &mut fmt::Formatter<'_>, doubts: &[PreemptorDoubt]| {
-            f.write_str("; nothing names it")?;
-            doubts.iter().try_for_each(|doubt| write!(f, "; {doubt}"))
-        };
-        match self {
-            Self::KubeletLog { is_only: true } => f.write_str("the kubelet's log names it"),
-            Self::KubeletLog { is_only: false } => f.write_str(
-                "the kubelet's log names it, among others: pods of one name were killed more than once",
-            ),
-            Self::SchedulerEvent { by, is_nominated } => {
-                f.write_str(match by {
-                    NamedBy::Related => "the scheduler's event is related to it",
-                    NamedBy::Uid => "the scheduler's event names its UID",
-                    NamedBy::Name => "the scheduler's event names it",
-                })?;
-                f.write_str(match is_nominated {
-                    true => "; and its nominatedNodeName is this node",
-                    false => "",
-                })
-            }
-            Self::CriticalStartedAfter { is_static, started, within_seconds, is_only, doubts } => {
-                let only = if *is_only { "the only critical pod" } else { "one of several critical pods" };
-                let time = if *within_seconds < 60 { "ten seconds" } else { "ten minutes" };
-                let what = what(*is_static);
-                write!(f, "{what}, started {started}: {only} that started in the {time} after")?;
-                doubted(f, doubts)
-            }
-            Self::CriticalAdmittedAgain { is_static } => write!(
-                f,
-                "{}, and the kubelet, which restarted, admitted it again; nothing names it",
-                what(*is_static)
-            ),
-            Self::HigherNominated => {
-                f.write_str("of higher priority, and its nominatedNodeName is this node")
-            }
-            Self::HigherStartedAfter { started, doubts } => {
-                write!(f, "of higher priority, started here {started}")?;
-                doubted(f, doubts)
-            }
-        }
-    }
-}
-
-impl fmt::Display for PreemptorDoubt {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Refused { reason } => {
-                return write!(
-                    f,
-                    "it was refused itself ({reason}), which can be after others were killed for it"
-                );
-            }
-            Self::TimeIsOfContainers => {
-                "when the pod was killed is taken from the end of its containers"
-            }
-            Self::UnknownNode => "on which node it was is not known",
-            Self::KubeletRestarted => {
-                "the kubelet restarted, and admitted all pods again, also those that ran before"
-            }
-        })
-    }
+fn doubts_text(doubts: &[PreemptorDoubt]) -> String {
+    doubts.iter().map(|doubt| format!("; {doubt}")).collect()
 }
