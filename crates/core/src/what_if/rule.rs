@@ -168,23 +168,39 @@ pub enum PodFate {
 }
 
 /// Why containers restart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Reason)]
+#[reason(plain)]
 pub enum RestartCause {
     /// The machine reboots.
+    #[text("no container survives a reboot")]
     Reboot,
     /// The cgroups of the pods have other names after the start.
+    #[text(
+        "the kubelet kills a pod that runs without a cgroup in the tree of the new cgroupDriver or \
+         cgroupRoot"
+    )]
     CgroupsMoved,
     /// The container did not run before.
+    #[text("not running now, and the kubelet forgets the back-off at its start")]
     NotRunning,
     /// The kubelet has no record of the container's resources, so it resizes the container; its
     /// `resizePolicy` is `RestartContainer`.
+    #[text(
+        "the kubelet has no record of its resources in actuated_pods_state, and its resizePolicy \
+         is RestartContainer"
+    )]
     ResizePolicy,
     /// A resize changes a resource for which its `resizePolicy` is `RestartContainer`.
+    #[text("its resizePolicy is RestartContainer for a resource that the resize changes")]
     Resize,
     /// A kubelet of another minor version gives the static pod another UID.
+    #[text(
+        "the UID of a static pod is a hash over all fields of the Pod type, and a kubelet of \
+         another minor version has other fields"
+    )]
     NewUid,
     /// Another manifest takes the place of the static pod's.
+    #[text("its manifest takes the place of that of a static pod of the same name")]
     Replaced,
 }
 
@@ -198,11 +214,14 @@ pub struct ResizeRestart {
 }
 
 /// The reason of the condition `PodResizePending`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Reason)]
+#[reason(plain, case = "PascalCase")]
 pub enum PendingReason {
     /// Never, while the node is as it is.
+    #[text("Infeasible")]
     Infeasible,
     /// The kubelet tries it again.
+    #[text("Deferred")]
     Deferred,
 }
 
@@ -256,16 +275,32 @@ pub enum ResizeRefusal {
 }
 
 /// Why the outcome of a pod is open.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(tag = "cause", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Eq, Reason)]
+#[reason(tag = "cause")]
 pub enum OpenCause {
     /// The plugin may register before or after the admission of the pods.
+    #[text(
+        "whether the device plugin of {resource} registers before the kubelet admits the pods (a \
+         listening plugin registered 0.3 to 0.5 s before that on a real node)"
+    )]
     PluginRegisters { resource: String },
     /// A device that the kubelet forgot.
+    #[text(
+        "the kubelet forgot the {resource} of this pod; real kubelets have kept such pods and have \
+         refused them"
+    )]
     DeviceForgotten { resource: String },
     /// The kubelet finds the running container or one that exited before it.
+    #[text(
+        "{container} has restarted: this kubelet finds any of its containers, the one that runs or \
+         one that exited"
+    )]
     ContainerFound { container: String },
     /// The order in which a kubelet that starts comes to its pods, and its choice among equal ones.
+    #[text(
+        "the kubelet {choices}",
+        choices = choices([(*by_sources, SOURCES), (*by_ties, TIES), (*by_equal_victims, VICTIMS)])
+    )]
     StartOrder {
         /// The source that it comes to first: its folder or the API server.
         by_sources: bool,
@@ -275,15 +310,40 @@ pub enum OpenCause {
         by_equal_victims: bool,
     },
     /// The order of pods of the same second, which are more than are tried out.
+    #[text(
+        "the kubelet {choices}; {pods} of them are too many to try",
+        choices = choices([(*by_sources, SOURCES), (true, TIES)])
+    )]
     ManyTied { pods: usize, by_sources: bool },
     /// The order in which pods that are added at once reach the kubelet.
+    #[text("the pods that are added reach the kubelet in any order")]
     ArrivalOrder,
     /// The pods before it in the order of eviction use enough or not.
+    #[text(
+        "the eviction manager stops once the pods evicted earlier free enough, and their usage is \
+         unknown"
+    )]
     Usage,
     /// The images and dead containers that go before it free enough or not.
+    #[text(
+        "the kubelet removes dead containers and unused images first, and it is unknown whether \
+         that is enough"
+    )]
     Reclaim,
     /// The memory in use is below a new limit or not.
+    #[text("whether the memory in use is below the new limit is unknown")]
     MemoryInUse,
+}
+
+/// What decides between the ends of pods at a start, as what the kubelet does.
+const SOURCES: &str =
+    "admits static pods before or after those of the API server, as it reads its sources";
+const TIES: &str = "admits pods created in the same second in random order";
+const VICTIMS: &str = "chooses at random among equal pods that it may preempt";
+
+fn choices<const N: usize>(choices: [(bool, &str); N]) -> String {
+    let open = choices.into_iter().filter(|(is_open, _)| *is_open);
+    open.map(|(_, text)| text).collect::<Vec<_>>().join(", and ")
 }
 
 impl OpenCause {

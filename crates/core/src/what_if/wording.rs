@@ -2,8 +2,8 @@
 
 use super::PodResult;
 use super::rule::{
-    AllocatableChange, EvictionChange, ImageGcChange, OpenCause, PendingReason, PodFate,
-    ResizeRefusal, ResizeRestart, RestartCause, WhatIfRule,
+    AllocatableChange, EvictionChange, ImageGcChange, PodFate, ResizeRefusal, ResizeRestart,
+    RestartCause, WhatIfRule,
 };
 use crate::question::devices::plan::Holder;
 use kq_answer::Wording;
@@ -322,85 +322,6 @@ impl ResizeRefusal {
             _ => Wording::new(format!("the API server rejects the resize: {self}"))
                 .because(self.to_string())
                 .leads_to("the pod keeps its current resources, and no file is written"),
-        }
-    }
-}
-
-impl fmt::Display for PendingReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Infeasible => "Infeasible",
-            Self::Deferred => "Deferred",
-        })
-    }
-}
-
-impl fmt::Display for RestartCause {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Reboot => "no container survives a reboot",
-            Self::CgroupsMoved => {
-                "the kubelet kills a pod that runs without a cgroup in the tree of the new cgroupDriver or cgroupRoot"
-            }
-            Self::ResizePolicy => {
-                "the kubelet has no record of its resources in actuated_pods_state, and its resizePolicy is \
-                 RestartContainer"
-            }
-            Self::Resize => "its resizePolicy is RestartContainer for a resource that the resize changes",
-            Self::NewUid => {
-                "the UID of a static pod is a hash over all fields of the Pod type, and a kubelet of another minor version has \
-                 other fields"
-            }
-            Self::Replaced => "its manifest takes the place of that of a static pod of the same name",
-            Self::NotRunning => {
-                "not running now, and the kubelet forgets the back-off at its start"
-            }
-        })
-    }
-}
-
-/// What decides between the ends of pods at a start, as what the kubelet does.
-const SOURCES: &str =
-    "admits static pods before or after those of the API server, as it reads its sources";
-const TIES: &str = "admits pods created in the same second in random order";
-const VICTIMS: &str = "chooses at random among equal pods that it may preempt";
-
-impl fmt::Display for OpenCause {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::PluginRegisters { resource } => write!(
-                f,
-                "whether the device plugin of {resource} registers before the kubelet admits the pods (a listening \
-                 plugin registered 0.3 to 0.5 s before that on a real node)"
-            ),
-            Self::Usage => f.write_str(
-                "the eviction manager stops once the pods evicted earlier free enough, and their usage is unknown",
-            ),
-            Self::Reclaim => f.write_str(
-                "the kubelet removes dead containers and unused images first, and it is unknown whether that is enough",
-            ),
-            Self::MemoryInUse => f.write_str("whether the memory in use is below the new limit is unknown"),
-            Self::ArrivalOrder => {
-                f.write_str("the pods that are added reach the kubelet in any order")
-            }
-            Self::StartOrder { by_sources, by_ties, by_equal_victims } => {
-                let parts = [(*by_sources, SOURCES), (*by_ties, TIES), (*by_equal_victims, VICTIMS)];
-                let parts: Vec<&str> =
-                    parts.into_iter().filter(|(is_one, _)| *is_one).map(|(_, text)| text).collect();
-                write!(f, "the kubelet {}", parts.join(", and "))
-            }
-            Self::ManyTied { pods, by_sources } => {
-                let sources = if *by_sources { format!("{SOURCES}, and ") } else { String::new() };
-                write!(f, "the kubelet {sources}{TIES}; {pods} of them are too many to try")
-            }
-            Self::DeviceForgotten { resource } => write!(
-                f,
-                "the kubelet forgot the {resource} of this pod; real kubelets have kept such pods and have refused them"
-            ),
-            Self::ContainerFound { container } => write!(
-                f,
-                "{container} has restarted: this kubelet finds any of its containers, the one that runs or one that exited"
-            ),
         }
     }
 }

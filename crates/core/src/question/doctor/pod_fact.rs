@@ -1,19 +1,21 @@
 //! The facts in the report of a pod, and their sentences.
 
+use kq_answer::reason::Reason;
 use kq_facts::timestamp::Timestamp;
 use kq_k8s::duration::GoDuration;
 use kq_k8s::pod::ProbeType;
 use kq_output::units::{bytes, counted, ordinal};
 use kq_probe::schedule::Milestone;
-use schemars::JsonSchema;
-use serde::Serialize;
-use std::fmt;
 
 /// A fact about a pod, from one domain.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-#[serde(tag = "code", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Reason)]
 pub enum PodFact {
     /// The pod as a whole.
+    #[text(
+        "{phase}{why} QoS class {qos_class}, priority {priority}",
+        why = why(reason.as_deref(), message.as_deref()),
+        priority = priority.map_or_else(|| "not set".to_owned(), |it| it.to_string())
+    )]
     Status {
         phase: String,
         /// Why it is in its phase: `Evicted`; null: nothing is said.
@@ -25,6 +27,8 @@ pub enum PodFact {
         priority: Option<i32>,
     },
     /// A container, as the kubelet reported it.
+    #[text(ready: true => "{state}, ready, {restarts} restarts")]
+    #[text("{state}, not ready, {restarts} restarts")]
     Container {
         /// `running`, `waiting` with the reason, or `terminated`.
         state: String,
@@ -34,6 +38,11 @@ pub enum PodFact {
         restarts: i32,
     },
     /// The last end of a container.
+    #[text(
+        "last ended with exit code {exit_code}{reason}{at}",
+        reason = if reason.is_empty() { String::new() } else { format!(" ({reason})") },
+        at = finished_at.as_ref().map_or_else(String::new, |at| format!(" at {at}"))
+    )]
     LastEnd {
         exit_code: i32,
         /// The reason in its status: `OOMKilled`.
@@ -42,6 +51,16 @@ pub enum PodFact {
         finished_at: Option<String>,
     },
     /// The values of its cgroups compared with the plan.
+    #[text(compared: 0 => "it has no cgroup with values to compare")]
+    #[text(drifting: 0, unknown: 0 => "all {compared} values are as planned")]
+    #[text(
+        unknown: 0 => "{drifting} of {compared} not as planned",
+        compared = counted(*compared, "value")
+    )]
+    #[text(
+        "{drifting} of {compared} not as planned, {unknown} unknown",
+        compared = counted(*compared, "value")
+    )]
     CgroupValues {
         /// How many were compared.
         compared: usize,
@@ -51,6 +70,12 @@ pub enum PodFact {
         unknown: usize,
     },
     /// The CPU time of a container.
+    #[text(
+        throttled_percent: Some(throttled_percent) =>
+        "limit {limit}, throttled in {throttled_percent}% of its periods",
+        limit = limit.as_deref().unwrap_or("unknown")
+    )]
+    #[text("limit {limit}, no throttling counted", limit = limit.as_deref().unwrap_or("unknown"))]
     Cpu {
         /// `cpu.max`, or the quota and period of cgroup v1; null: unknown.
         limit: Option<String>,
@@ -58,6 +83,17 @@ pub enum PodFact {
         throttled_percent: Option<u64>,
     },
     /// The memory of a container.
+    #[text(
+        oom_kills: Some(kills @ 1..) => "usage {usage}, limit {limit}, {kills}",
+        usage = usage_bytes.map_or_else(|| "unknown".to_owned(), bytes),
+        limit = limit_bytes.map_or_else(|| "none".to_owned(), bytes),
+        kills = counted(usize::try_from(*kills).unwrap_or(usize::MAX), "OOM kill")
+    )]
+    #[text(
+        "usage {usage}, limit {limit}",
+        usage = usage_bytes.map_or_else(|| "unknown".to_owned(), bytes),
+        limit = limit_bytes.map_or_else(|| "none".to_owned(), bytes)
+    )]
     Memory {
         /// The usage, with the page cache; null: unknown.
         usage_bytes: Option<u64>,
@@ -67,6 +103,12 @@ pub enum PodFact {
         oom_kills: Option<u64>,
     },
     /// Its place in the order of eviction.
+    #[text(if rank == last_rank => "evicted {rank} of {pods} for {signal}", rank = ordinal(*rank))]
+    #[text(
+        "evicted {rank} to {last_rank} of {pods} for {signal}",
+        rank = ordinal(*rank),
+        last_rank = ordinal(*last_rank)
+    )]
     EvictionRank {
         signal: String,
         /// The place, from 1; equal pods share the first of theirs.
@@ -77,6 +119,7 @@ pub enum PodFact {
         pods: usize,
     },
     /// A device of a container.
+    #[text("{device} of {resource}: {state}")]
     Device {
         resource: String,
         /// Its ID.
@@ -85,6 +128,7 @@ pub enum PodFact {
         state: String,
     },
     /// The image of a container.
+    #[text("{image}: {verdict}")]
     Image {
         /// Its name.
         image: String,
@@ -92,6 +136,11 @@ pub enum PodFact {
         verdict: String,
     },
     /// A deadline of a probe, counted from the start of trouble.
+    #[text(
+        "{probe}: {what} {earliest_seconds}s to {latest_seconds}s after it stops answering",
+        probe = probe.to_string().to_lowercase(),
+        what = outcome(*what)
+    )]
     Probe {
         probe: ProbeType,
         /// What comes.
@@ -102,6 +151,11 @@ pub enum PodFact {
         latest_seconds: i64,
     },
     /// An event about it.
+    #[text(
+        "{reason}: {message} ({times}{at}{reporter})",
+        times = if *count > 1 { format!("{count} times, ") } else { String::new() },
+        at = at.map_or_else(String::new, |at| format!("{at}, "))
+    )]
     Event {
         /// The reason, as one word: `BackOff`.
         reason: String,
@@ -115,6 +169,12 @@ pub enum PodFact {
         count: i64,
     },
     /// The pods that the kubelet would kill to admit it again.
+    #[text(critical: false => "it is not critical: the kubelet kills no pod for it")]
+    #[text(if victims.is_empty() => "it is critical, and fits without a victim")]
+    #[text(
+        "if it were admitted again, the kubelet would kill {victims} for it",
+        victims = victims.join(", ")
+    )]
     Preempts {
         /// It is critical.
         critical: bool,
@@ -122,6 +182,15 @@ pub enum PodFact {
         victims: Vec<String>,
     },
     /// A critical pod for which the kubelet would kill it.
+    #[text(
+        is_victim: true =>
+        "the kubelet kills it for a critical pod that requests {needs_milli_cpu}m CPU"
+    )]
+    #[text(
+        is_victim: false =>
+        "the kubelet does not kill it for a critical pod that requests up to {needs_milli_cpu}m \
+         CPU; for more it may"
+    )]
     Preempted {
         /// The CPU that is not requested and one thousandth more, in thousandths: the least for which the kubelet kills a pod.
         needs_milli_cpu: i64,
@@ -149,121 +218,18 @@ impl PodFact {
     }
 }
 
-impl fmt::Display for PodFact {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Status { phase, reason, message, qos_class, priority } => {
-                f.write_str(phase)?;
-                for said in [reason, message].into_iter().flatten() {
-                    write!(f, ": {said}")?;
-                }
-                let mark = if reason.is_some() { ";" } else { "," };
-                write!(f, "{mark} QoS class {qos_class}, priority ")?;
-                match priority {
-                    Some(priority) => write!(f, "{priority}"),
-                    None => f.write_str("not set"),
-                }
-            }
-            Self::Container { state, ready, restarts } => {
-                let ready = if *ready { "ready" } else { "not ready" };
-                write!(f, "{state}, {ready}, {restarts} restarts")
-            }
-            Self::LastEnd { exit_code, reason, finished_at } => {
-                write!(f, "last ended with exit code {exit_code}")?;
-                if !reason.is_empty() {
-                    write!(f, " ({reason})")?;
-                }
-                finished_at.iter().try_for_each(|at| write!(f, " at {at}"))
-            }
-            Self::CgroupValues { compared: 0, .. } => {
-                f.write_str("it has no cgroup with values to compare")
-            }
-            Self::CgroupValues { compared, drifting: 0, unknown: 0 } => {
-                write!(f, "all {compared} values are as planned")
-            }
-            Self::CgroupValues { compared, drifting, unknown } => {
-                let unknown = match unknown {
-                    0 => String::new(),
-                    count => format!(", {count} unknown"),
-                };
-                let values = counted(*compared, "value");
-                write!(f, "{drifting} of {values} not as planned{unknown}")
-            }
-            Self::Cpu { limit, throttled_percent } => {
-                let limit = limit.as_deref().unwrap_or("unknown");
-                match throttled_percent {
-                    Some(percent) => {
-                        write!(f, "limit {limit}, throttled in {percent}% of its periods")
-                    }
-                    None => write!(f, "limit {limit}, no throttling counted"),
-                }
-            }
-            Self::Memory { usage_bytes, limit_bytes, oom_kills } => {
-                let shown =
-                    |amount: &Option<u64>, none: &str| amount.map_or(none.to_owned(), bytes);
-                let (usage, limit) = (shown(usage_bytes, "unknown"), shown(limit_bytes, "none"));
-                write!(f, "usage {usage}, limit {limit}")?;
-                oom_kills.filter(|times| *times > 0).iter().try_for_each(|times| {
-                    let times = usize::try_from(*times).unwrap_or(usize::MAX);
-                    write!(f, ", {}", counted(times, "OOM kill"))
-                })
-            }
-            Self::EvictionRank { signal, rank, last_rank, pods } if rank == last_rank => {
-                write!(f, "evicted {} of {pods} for {signal}", ordinal(*rank))
-            }
-            Self::EvictionRank { signal, rank, last_rank, pods } => {
-                let (first, last) = (ordinal(*rank), ordinal(*last_rank));
-                write!(f, "evicted {first} to {last} of {pods} for {signal}")
-            }
-            Self::Device { resource, device, state } => {
-                write!(f, "{device} of {resource}: {state}")
-            }
-            Self::Image { image, verdict } => write!(f, "{image}: {verdict}"),
-            Self::Event { reason, message, reporter, at, count } => {
-                write!(f, "{reason}: {message} (")?;
-                if *count > 1 {
-                    write!(f, "{count} times, ")?;
-                }
-                at.iter().try_for_each(|at| write!(f, "{at}, "))?;
-                write!(f, "{reporter})")
-            }
-            Self::Probe { probe, what, earliest_seconds, latest_seconds } => {
-                let what = match what {
-                    Milestone::Killed => "killed",
-                    Milestone::NotReady => "not ready",
-                    _ => "first probed",
-                };
-                let probe = probe.to_string().to_lowercase();
-                write!(
-                    f,
-                    "{probe}: {what} {earliest_seconds}s to {latest_seconds}s after it stops answering"
-                )
-            }
-            Self::Preempts { critical: false, .. } => {
-                f.write_str("it is not critical: the kubelet kills no pod for it")
-            }
-            Self::Preempts { victims, .. } if victims.is_empty() => {
-                f.write_str("it is critical, and fits without a victim")
-            }
-            Self::Preempts { victims, .. } => {
-                write!(
-                    f,
-                    "if it were admitted again, the kubelet would kill {} for it",
-                    victims.join(", ")
-                )
-            }
-            Self::Preempted { needs_milli_cpu, is_victim: true } => {
-                write!(
-                    f,
-                    "the kubelet kills it for a critical pod that requests {needs_milli_cpu}m CPU"
-                )
-            }
-            Self::Preempted { needs_milli_cpu, is_victim: false } => write!(
-                f,
-                "the kubelet does not kill it for a critical pod that requests up to {needs_milli_cpu}m CPU; for more \
-                 it may"
-            ),
-        }
+/// Returns what is said of the phase, up to its end.
+fn why(reason: Option<&str>, message: Option<&str>) -> String {
+    let said: String =
+        [reason, message].into_iter().flatten().map(|it| format!(": {it}")).collect();
+    format!("{said}{}", if reason.is_some() { ";" } else { "," })
+}
+
+fn outcome(milestone: Milestone) -> &'static str {
+    match milestone {
+        Milestone::Killed => "killed",
+        Milestone::NotReady => "not ready",
+        _ => "first probed",
     }
 }
 
