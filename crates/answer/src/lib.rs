@@ -1,7 +1,6 @@
 //! The parts that all answers share.
 
 // What the derive of reasons writes names this crate.
-#[cfg(test)]
 extern crate self as kq_answer;
 
 /// Facts, assumptions, missing facts, warnings.

@@ -4,6 +4,7 @@
 
 use crate::rule::Rule;
 use crate::total::Total;
+use kq_answer::reason::Reason;
 use kq_facts::weight_formula::WeightFormula;
 use kq_k8s::qos::QosClass;
 use kq_k8s::quantity::Quantity;
@@ -27,10 +28,11 @@ impl<T> Derived<T> {
 }
 
 /// One step on the way to a value. A plan has dozens for each pod, so rare parts that are large are on the heap.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, schemars::JsonSchema)]
-#[serde(tag = "step", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Reason)]
+#[reason(tag = "step")]
 pub enum Step {
     /// An amount as the pod or the configuration states it.
+    #[text("{field} {value}")]
     Given {
         /// The field, as short as it is unambiguous.
         field: Cow<'static, str>,
@@ -38,8 +40,14 @@ pub enum Step {
         value: Stated,
     },
     /// A pod's total of one resource.
+    #[text("{0}")]
     Total(Box<Total>),
     /// A sum over pods.
+    #[text(
+        "{field} of {pods} {classes} {noun} = {sum} {unit}",
+        classes = classes.iter().map(|class| class.as_str()).collect::<Vec<_>>().join(" and "),
+        noun = if *pods == 1 { "pod" } else { "pods" }
+    )]
     PodSum {
         /// The field that is added up.
         field: &'static str,
@@ -52,6 +60,14 @@ pub enum Step {
         unit: &'static str,
     },
     /// `MilliCPUToShares`
+    #[text(
+        if i64::try_from(*shares) == Ok(milli(*milli_cpu, 1024)) =>
+        "{milli_cpu} x 1024 / 1000 = {shares} shares"
+    )]
+    #[text(
+        "{milli_cpu} x 1024 / 1000 = {exact}, kept within 2 and 262144: {shares} shares",
+        exact = milli(*milli_cpu, 1024)
+    )]
     MilliCpuToShares {
         /// The request.
         milli_cpu: i64,
@@ -59,6 +75,11 @@ pub enum Step {
         shares: u64,
     },
     /// Shares to a cgroup v2 weight.
+    #[text(
+        "{linear}weight {weight} ({formula}, {writer}{otherwise})",
+        linear = linear(*formula, *shares),
+        otherwise = otherwise.map_or_else(String::new, |it| format!(", assumed; else {it}"))
+    )]
     SharesToWeight {
         shares: u64,
         /// The formula of the writer.
@@ -72,6 +93,14 @@ pub enum Step {
         weight: u64,
     },
     /// `MilliCPUToQuota`
+    #[text(
+        if milli(*milli_cpu, *period_us) == *quota_us =>
+        "{milli_cpu} x {period_us} / 1000 = {quota_us} us"
+    )]
+    #[text(
+        "{milli_cpu} x {period_us} / 1000 = {exact} us, at least {quota_us} us",
+        exact = milli(*milli_cpu, *period_us)
+    )]
     MilliCpuToQuota {
         /// The limit.
         milli_cpu: i64,
@@ -80,12 +109,17 @@ pub enum Step {
         quota_us: i64,
     },
     /// systemd counts quotas in whole percents of a CPU.
+    #[text("asked {asked_us} us, systemd keeps whole percents: {kept_us} us")]
     SystemdQuota {
         /// What was asked for.
         asked_us: i64,
         kept_us: i64,
     },
     /// The file has the quota as it was asked for, until systemd applies the unit's properties again (kubelets before 1.34).
+    #[text(
+        "written {asked_us} us; systemd has whole percents, and writes {later_us} us when it \
+         applies the unit again"
+    )]
     SystemdQuotaLater {
         /// What was asked for, and is written.
         asked_us: i64,
@@ -93,6 +127,7 @@ pub enum Step {
         later_us: i64,
     },
     /// An amount in bytes or another whole unit.
+    #[text("{units} {unit}")]
     Units {
         /// The result.
         units: i64,
@@ -100,8 +135,10 @@ pub enum Step {
         unit: &'static str,
     },
     /// Capacity without what is reserved.
+    #[text("{0}")]
     Allocatable(Box<AllocatableStep>),
     /// `qosReserved`: what is held back for higher classes.
+    #[text("{available} - {requests} x {percent} / 100 = {limit} bytes")]
     QosReserved {
         /// What there is before.
         available: i64,
@@ -113,6 +150,10 @@ pub enum Step {
         limit: i64,
     },
     /// `memory.high`: throttling before the limit.
+    #[text(
+        "request {request} + ({top_is} {top} - {request}) x {factor}, in whole pages of \
+         {page_size} = {high}"
+    )]
     MemoryHigh {
         request: i64,
         /// What it is measured against.
@@ -127,6 +168,7 @@ pub enum Step {
         high: i64,
     },
     /// `LimitedSwap`: a container's part of the swap.
+    #[text("{request} / {memory_capacity} x {swap_capacity} = {swap} bytes of swap")]
     SwapShare {
         /// The container's memory request.
         request: i64,
@@ -138,6 +180,8 @@ pub enum Step {
         swap: i64,
     },
     /// `oom_score_adj` of a Burstable pod's container.
+    #[text(extra: 0 => "1000 - 1000 x {request} / {capacity} = {score}")]
+    #[text("1000 - 1000 x ({request} + {extra}) / {capacity} = {score}")]
     OomScore {
         /// The memory request that counts.
         request: i64,
@@ -149,6 +193,7 @@ pub enum Step {
         score: i64,
     },
     /// A sidecar is not killed before the container that it serves.
+    #[text("not above {score} of the smallest container ({request} bytes)")]
     SidecarOomScore {
         /// The smallest memory request of a regular container.
         request: i64,
@@ -156,78 +201,19 @@ pub enum Step {
         score: i64,
     },
     /// A rule without arithmetic.
+    #[text("{rule}")]
     Rule { rule: Rule },
 }
 
-impl fmt::Display for Step {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Given { field, value } => write!(f, "{field} {value}"),
-            Self::Total(total) => total.fmt(f),
-            Self::PodSum { field, classes, pods, sum, unit } => {
-                let classes: Vec<&str> = classes.iter().map(|class| class.as_str()).collect();
-                let noun = if *pods == 1 { "pod" } else { "pods" };
-                write!(f, "{field} of {pods} {} {noun} = {sum} {unit}", classes.join(" and "))
-            }
-            Self::MilliCpuToShares { milli_cpu, shares } => {
-                let exact = milli_cpu.wrapping_mul(1024) / 1000;
-                write!(f, "{milli_cpu} x 1024 / 1000 = {exact}")?;
-                if i64::try_from(*shares) != Ok(exact) {
-                    write!(f, ", kept within 2 and 262144: {shares}")?;
-                }
-                f.write_str(" shares")
-            }
-            Self::SharesToWeight { shares, formula, writer, otherwise, weight } => {
-                if let (WeightFormula::Linear, 2..262_144) = (formula, *shares) {
-                    write!(f, "1 + ({shares} - 2) x 9999 / 262142 = ")?;
-                }
-                write!(f, "weight {weight} ({formula}, {writer}")?;
-                match otherwise {
-                    Some(otherwise) => write!(f, ", assumed; else {otherwise})"),
-                    None => f.write_str(")"),
-                }
-            }
-            Self::MilliCpuToQuota { milli_cpu, period_us, quota_us } => {
-                let exact = milli_cpu.wrapping_mul(*period_us) / 1000;
-                write!(f, "{milli_cpu} x {period_us} / 1000 = {exact} us")?;
-                if exact != *quota_us {
-                    write!(f, ", at least {quota_us} us")?;
-                }
-                Ok(())
-            }
-            Self::SystemdQuota { asked_us, kept_us } => {
-                write!(f, "asked {asked_us} us, systemd keeps whole percents: {kept_us} us")
-            }
-            Self::SystemdQuotaLater { asked_us, later_us } => write!(
-                f,
-                "written {asked_us} us; systemd has whole percents, and writes {later_us} us when it applies the unit again"
-            ),
-            Self::Units { units, unit } => write!(f, "{units} {unit}"),
-            Self::Allocatable(allocatable) => allocatable.fmt(f),
-            Self::QosReserved { available, requests, percent, limit } => {
-                write!(f, "{available} - {requests} x {percent} / 100 = {limit} bytes")
-            }
-            Self::MemoryHigh { request, top, top_is, factor, page_size, high } => write!(
-                f,
-                "request {request} + ({top_is} {top} - {request}) x {factor}, in whole pages of \
-                 {page_size} = {high}"
-            ),
-            Self::SwapShare { request, memory_capacity, swap_capacity, swap } => {
-                write!(f, "{request} / {memory_capacity} x {swap_capacity} = {swap} bytes of swap")
-            }
-            Self::OomScore { request, extra, capacity, score } => {
-                write!(f, "1000 - 1000 x ")?;
-                match extra {
-                    0 => write!(f, "{request}")?,
-                    _ => write!(f, "({request} + {extra})")?,
-                }
-                write!(f, " / {capacity} = {score}")
-            }
-            Self::SidecarOomScore { request, score } => {
-                write!(f, "not above {score} of the smallest container ({request} bytes)")
-            }
-            Self::Rule { rule } => rule.fmt(f),
-        }
+/// Returns thousandths of an amount, as the kubelet computes them.
+fn milli(amount: i64, of: i64) -> i64 {
+    amount.wrapping_mul(of) / 1000
+}
+
+fn linear(formula: WeightFormula, shares: u64) -> String {
+    match (formula, shares) {
+        (WeightFormula::Linear, 2..262_144) => format!("1 + ({shares} - 2) x 9999 / 262142 = "),
+        _ => String::new(),
     }
 }
 

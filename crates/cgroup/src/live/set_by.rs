@@ -1,16 +1,24 @@
 //! The writer of an unplanned value, as far as facts show it.
 
+use kq_answer::reason::Reason;
 use kq_facts::cgroup_file::CgroupFile;
 use kq_facts::cgroup_tree::CgroupPath;
 use kq_facts::drop_ins::UnitProperty;
-use serde::Serialize;
-use std::fmt;
 
 /// The writer of a value.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-#[serde(tag = "code", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Eq, Reason)]
 pub enum SetBy {
     /// systemd: a drop-in has this value.
+    #[text(
+        if path.starts_with("/etc/systemd/system/") =>
+        "set by systemd: {property}={value} in {path}"
+    )]
+    #[text(
+        if path.starts_with("/run/systemd/transient/") =>
+        "set by systemd: {property}={value} in {path}, as systemctl set-property writes it, and as \
+         the kubelet or the runtime do over D-Bus"
+    )]
+    #[text("set by systemd: {property}={value} in {path}, as systemctl set-property writes it")]
     Systemd {
         property: String,
         value: String,
@@ -18,6 +26,11 @@ pub enum SetBy {
         path: String,
     },
     /// A drop-in of systemd has another value.
+    #[text(
+        "systemd has {property}={value} in {path}: another value was written into the file by hand \
+         or by another program, and systemd writes its own again when a property of the unit is \
+         set"
+    )]
     Beside {
         property: String,
         value: String,
@@ -25,6 +38,10 @@ pub enum SetBy {
         path: String,
     },
     /// No record of the kubelet, and no drop-in of systemd, has this value.
+    #[text(
+        "neither the kubelet's records nor systemd's drop-ins have this value: it was written by \
+         hand or by another program"
+    )]
     Other,
 }
 
@@ -63,34 +80,6 @@ impl Writers<'_> {
         match own().find(is_amount).map(parts) {
             Some((property, value, path)) => Some(SetBy::Beside { property, value, path }),
             None => (self.are_complete && is_of_pod && is_certain).then_some(SetBy::Other),
-        }
-    }
-}
-
-impl fmt::Display for SetBy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Systemd { property, value, path } => {
-                write!(f, "set by systemd: {property}={value} in {path}")?;
-                if path.starts_with("/etc/systemd/system/") {
-                    return Ok(());
-                }
-                match path.starts_with("/run/systemd/transient/") {
-                    true => f.write_str(
-                        ", as systemctl set-property writes it, and as the kubelet or the runtime do over D-Bus",
-                    ),
-                    false => f.write_str(", as systemctl set-property writes it"),
-                }
-            }
-            Self::Beside { property, value, path } => write!(
-                f,
-                "systemd has {property}={value} in {path}: another value was written into the file by hand or by another \
-                 program, and systemd writes its own again when a property of the unit is set"
-            ),
-            Self::Other => f.write_str(
-                "neither the kubelet's records nor systemd's drop-ins have this value: it was written by \
-                 hand or by another program",
-            ),
         }
     }
 }
