@@ -353,28 +353,37 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    #[derive(Serialize)]
+    #[derive(Serialize, kq_derive::Wording)]
     #[serde(tag = "id", rename_all = "kebab-case", rename_all_fields = "camelCase")]
-    enum Gap {
-        SmallGap { high_percent: i32 },
+    enum Gap<'a> {
+        #[text("{high_percent}%")]
+        #[why("it is little")]
+        #[advice(name: Some(name) => "ask {name}")]
+        SmallGap { high_percent: i32, name: Option<&'a str> },
+        #[wording(Wording::new(*text).see("kq"))]
+        Other { text: &'a str },
     }
 
-    impl Rule for Gap {
+    impl Rule for Gap<'_> {
         fn severity(&self) -> Severity {
             Severity::Info
         }
 
         fn wording(&self) -> Wording {
-            let Self::SmallGap { high_percent } = self;
-            Wording::new(format!("{high_percent}%")).because("it is little")
+            self.sentences()
         }
     }
 
     #[test]
     fn a_rule_gives_its_id_its_facts_and_its_sentences() {
-        let finding = Finding::of(Subject::Node, &Gap::SmallGap { high_percent: 85 });
+        let gap = Gap::SmallGap { high_percent: 85, name: Some("me") };
+        let finding = Finding::of(Subject::Node, &gap);
         assert_eq!((&*finding.id, &*finding.found), ("small-gap", "85%"));
-        assert_eq!(Value::Object(finding.facts), json!({"highPercent": 85}));
+        assert_eq!(Value::Object(finding.facts), json!({"highPercent": 85, "name": "me"}));
         assert_eq!(finding.why.as_deref(), Some("it is little"));
+        assert_eq!((finding.advice.as_deref(), finding.leads_to), (Some("ask me"), None));
+        assert_eq!(Gap::SmallGap { high_percent: 1, name: None }.wording().advice, None);
+        let other = Gap::Other { text: "large" }.wording();
+        assert_eq!(other, Wording::new("large").see("kq"));
     }
 }

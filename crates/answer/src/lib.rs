@@ -29,6 +29,7 @@ pub use certainty::Certainty;
 pub use failure::{Failure, FailureKind};
 pub use finding::{Finding, Rule, RuleFinding, Severity, Subject, Topic, Wording};
 pub use headline::Headline;
+pub use kq_derive::Wording;
 pub use plan_digest::{plan_digest, sha256};
 pub use worded::Worded;
 

@@ -28,6 +28,7 @@
 //! field is an argument after it.
 
 mod sentence;
+mod wording;
 
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
@@ -41,6 +42,16 @@ pub fn reason(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
     expand(&input).unwrap_or_else(Error::into_compile_error).into()
 }
 
+/// Makes the sentences of the rules of findings: `sentences(&self) -> Wording`.
+///
+/// A variant has what was found, `#[text(...)]`, and, where there are such, `#[why(...)]`, `#[leads_to(...)]`, `#[advice(...)]` and
+/// `#[command(...)]`, all written as those of a reason; or `#[wording(...)]`, an expression that has them all.
+#[proc_macro_derive(Wording, attributes(text, why, leads_to, advice, command, wording))]
+pub fn wording(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
+    let input = syn::parse_macro_input!(input as DeriveInput);
+    wording::expand(&input).unwrap_or_else(Error::into_compile_error).into()
+}
+
 fn expand(input: &DeriveInput) -> syn::Result<TokenStream> {
     let Data::Enum(data) = &input.data else {
         return Err(Error::new_spanned(&input.ident, "a reason is an enum"));
@@ -49,7 +60,7 @@ fn expand(input: &DeriveInput) -> syn::Result<TokenStream> {
         return Err(Error::new_spanned(&input.generics, "a reason owns its facts"));
     }
     let form = Form::of(&input.attrs)?;
-    let sentences = data.variants.iter().map(Sentences::of).collect::<syn::Result<Vec<_>>>()?;
+    let sentences = data.variants.iter().map(Sentences::texts).collect::<syn::Result<Vec<_>>>()?;
     let name = &input.ident;
     let (texts, codes, templates): (Vec<_>, Vec<_>, Vec<_>) = (
         sentences.iter().flat_map(texts).collect(),
@@ -136,21 +147,10 @@ impl Form {
 
 /// Returns the arms that write the sentences of a variant.
 fn texts(sentences: &Sentences) -> Vec<TokenStream> {
-    sentences.all.iter().map(|it| text(sentences.pattern(it), it)).collect()
-}
-
-/// Returns the arm that writes a sentence.
-fn text(pattern: TokenStream, Sentence { parts, arguments, .. }: &Sentence) -> TokenStream {
-    let arguments = arguments.iter().map(|(name, value)| quote!(let #name = #value;));
-    let parts = parts.iter().map(|part| match part {
-        Part::Text(text) => quote!(__f.write_str(#text)?;),
-        Part::Field(name, None) => quote!(::kq_answer::reason::write_fact(&#name, __f)?;),
-        Part::Field(name, Some(verb)) => {
-            let verb = verb.tokens();
-            quote!(::kq_answer::reason::GoArgument::write(&#name, #verb, __f)?;)
-        }
-    });
-    quote!(#pattern => { #(#arguments)* #(#parts)* })
+    sentences.arms(|sentence| {
+        let (arguments, parts) = sentence.writer();
+        quote!({ #arguments #parts })
+    })
 }
 
 /// Returns the arm with a code.
@@ -182,11 +182,13 @@ fn written<'v>(
     variants: impl Iterator<Item = &'v Variant>,
     form: &Form,
 ) -> TokenStream {
-    let is_kept =
-        |it: &Attribute| !["text", "reason", "default"].iter().any(|own| it.path().is_ident(own));
+    let is_kept = |it: &Attribute| {
+        let mut own = ["reason", "default"].iter().chain(&wording::ATTRIBUTES);
+        !own.any(|own| it.path().is_ident(own))
+    };
     let variants = variants.cloned().map(|mut variant| {
         let is_described = variant.attrs.iter().any(|it| it.path().is_ident("doc"));
-        let text = Sentences::of(&variant).ok().and_then(|it| it.plain());
+        let text = Sentences::texts(&variant).ok().and_then(|it| it.plain());
         variant.attrs.retain(is_kept);
         if let (false, Some(text)) = (is_described, text) {
             variant.attrs.push(syn::parse_quote!(#[doc = #text]));

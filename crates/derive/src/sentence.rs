@@ -52,15 +52,22 @@ pub struct Sentences<'v> {
 }
 
 impl<'v> Sentences<'v> {
-    pub fn of(variant: &'v Variant) -> syn::Result<Self> {
+    /// Reads `#[text(...)]`.
+    pub fn texts(variant: &'v Variant) -> syn::Result<Self> {
+        let texts = Self::of(variant, "text")?;
+        match texts.all.is_empty() {
+            true => Err(Error::new_spanned(variant, "a sentence is missing: #[text(\"...\")]")),
+            false => Ok(texts),
+        }
+    }
+
+    /// Reads the sentences of a kind, which a variant need not have.
+    pub fn of(variant: &'v Variant, attribute: &str) -> syn::Result<Self> {
         if matches!(&variant.fields, Fields::Unnamed(fields) if fields.unnamed.len() > 1) {
             return Err(Error::new_spanned(variant, "a fact of a reason has a name"));
         }
-        let texts = variant.attrs.iter().filter(|it| it.path().is_ident("text"));
+        let texts = variant.attrs.iter().filter(|it| it.path().is_ident(attribute));
         let all: Vec<_> = texts.map(|text| text.parse_args()).collect::<syn::Result<_>>()?;
-        if all.is_empty() {
-            return Err(Error::new_spanned(variant, "a reason has a sentence: #[text(\"...\")]"));
-        }
         let fields = variant.fields.members().collect();
         Ok(Self { variant: &variant.ident, fields, all })
     }
@@ -76,11 +83,26 @@ impl<'v> Sentences<'v> {
         }
     }
 
-    /// Returns the pattern of the variant where a sentence of it holds, with its guard.
-    pub fn pattern(&self, sentence: &Sentence) -> TokenStream {
-        let (variant, guard) = (self.variant, &sentence.guard);
+    /// Returns the pattern of a variant with all of its fields.
+    pub fn whole(variant: &'v Variant) -> TokenStream {
+        let fields = variant.fields.members().collect();
+        Self { variant: &variant.ident, fields, all: Vec::new() }.pattern(&[], &TokenStream::new())
+    }
+
+    /// Returns the arms of a match, one for each sentence; `body` makes what stands behind the arrow.
+    pub fn arms(&self, body: impl Fn(&Sentence) -> TokenStream) -> Vec<TokenStream> {
+        let arm = |sentence: &Sentence| {
+            let (pattern, body) =
+                (self.pattern(&sentence.patterns, &sentence.guard), body(sentence));
+            quote!(#pattern => #body)
+        };
+        self.all.iter().map(arm).collect()
+    }
+
+    fn pattern(&self, patterns: &[(Member, TokenStream)], guard: &TokenStream) -> TokenStream {
+        let variant = self.variant;
         let fields = self.fields.iter().map(|field| {
-            let chosen = sentence.patterns.iter().find(|(it, _)| it == field);
+            let chosen = patterns.iter().find(|(it, _)| it == field);
             match (chosen, field) {
                 (Some((_, pattern)), _) => quote!(#field: #pattern),
                 (None, Member::Named(name)) => quote!(#name),
@@ -91,10 +113,26 @@ impl<'v> Sentences<'v> {
             }
         });
         // A pattern of a field that is not there is an error of the compiler.
-        let others = sentence.patterns.iter().filter(|(it, _)| !self.fields.contains(it));
+        let others = patterns.iter().filter(|(it, _)| !self.fields.contains(it));
         let others = others.map(|(field, pattern)| quote!(#field: #pattern));
         let fields = fields.chain(others);
         quote!(Self::#variant { #(#fields),* } #guard)
+    }
+}
+
+impl Sentence {
+    /// Returns the statements that write it to `__f`, after those that compute its arguments.
+    pub fn writer(&self) -> (TokenStream, TokenStream) {
+        let arguments = self.arguments.iter().map(|(name, value)| quote!(let #name = #value;));
+        let parts = self.parts.iter().map(|part| match part {
+            Part::Text(text) => quote!(__f.write_str(#text)?;),
+            Part::Field(name, None) => quote!(::kq_answer::reason::write_fact(&#name, __f)?;),
+            Part::Field(name, Some(verb)) => {
+                let verb = verb.tokens();
+                quote!(::kq_answer::reason::GoArgument::write(&#name, #verb, __f)?;)
+            }
+        });
+        (quote!(#(#arguments)*), quote!(#(#parts)*))
     }
 }
 
