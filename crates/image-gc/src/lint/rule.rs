@@ -9,23 +9,57 @@ use kq_output::units::{bytes, counted};
 use serde::Serialize;
 
 /// A rule that applies, with its facts.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Wording)]
 #[serde(tag = "id", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub(super) enum ImageGcRule {
     /// `imageGCHighThresholdPercent` is 100, and there is no maximum age.
+    #[text("100 without a maximum age turns the loop off")]
+    #[why("unused images stay until the eviction manager has to act, and it removes all")]
+    #[advice("set it below the use of the disk at which eviction begins")]
     ImageGcOff,
     /// `imageGCHighThresholdPercent` is 100, and there is a maximum age.
+    #[text("100: no space is made before the disk is full")]
+    #[why("images only go for their age; the eviction manager comes before a full disk")]
+    #[advice("set it below the use of the disk at which eviction begins")]
     ImageGcAtFullDisk,
+    #[text("{found}", found = _0.found())]
+    #[why(
+        "what grows by more than that in {interval} is over the high threshold again at the next \
+         run",
+        interval = Garbage::Images.interval()
+    )]
+    #[advice("set it at least 5 below imageGCHighThresholdPercent")]
     SmallGap(Gap),
+    #[text("{found}", found = _0.found())]
+    #[why("nearly all images that are not in use go at once, and are pulled again")]
+    #[advice("set it nearer to imageGCHighThresholdPercent")]
     LargeGap(Gap),
     /// A zero was given.
+    #[text("0s was given, {minimum_age} is in force")]
+    #[why("the kubelet treats zero as unset, and uses its default")]
+    #[advice("set it to 1ns if no image may be too young")]
     MinimumAgeReplaced {
         /// The age in force.
         minimum_age: GoDuration,
     },
-    MinimumAgeBelowZero {
-        minimum_age: GoDuration,
-    },
+    #[text("{minimum_age}: no image is too young")]
+    #[why("this kubelet takes it, and kubelets since 1.36 do not start with it")]
+    #[advice("set it to 1ns if no image may be too young")]
+    MinimumAgeBelowZero { minimum_age: GoDuration },
+    #[text(unused_images: None => "{maximum_age}")]
+    #[text(unused_images: Some(0) => "{maximum_age}; every image is in use or pinned")]
+    #[text(
+        unused_images: Some(images) =>
+        "{maximum_age}; neither in use nor pinned: {images} ({unused_bytes})",
+        images = counted(*images, "image"),
+        unused_bytes = bytes(unused_bytes.unwrap_or_default())
+    )]
+    #[why(
+        "the kubelet forgets the last use when it restarts, and a never used image counts as old \
+         whenever it was pulled: once the kubelet has run for {maximum_age}, each run takes all of \
+         them, pre-pulled ones too, at any use of the disk"
+    )]
+    #[advice("pin images that must stay in the container runtime")]
     MaximumAgeTakesUnused {
         maximum_age: GoDuration,
         /// Neither in use nor pinned; `None`: not known.
@@ -34,26 +68,87 @@ pub(super) enum ImageGcRule {
     },
     /// The threshold is an amount, and the capacity of the disk is not known.
     /// `evictionHard` leaves out signals that have a default.
+    #[text("no hard threshold: {signals}", signals = signals.join(", "))]
+    #[why(
+        "an evictionHard that is set replaces all defaults, unless mergeDefaultEvictionSettings is \
+         true"
+    )]
+    #[leads_to(
+        "the kubelet does not evict when they run out: the kernel kills processes, or the disk \
+         fills up"
+    )]
+    #[advice("name every signal in evictionHard")]
     EvictionSignalsOff {
         signals: Vec<&'static str>,
         /// The memory or the disk of the kubelet is among them.
         is_danger: bool,
     },
-    EvictionNotComparable {
-        signal: &'static str,
-        amount: Quantity,
-    },
+    #[text("{signal} < {amount} is an amount, and the capacity of the disk is not known")]
+    #[why("which of them acts first depends on the size of the disk")]
+    #[advice("give the capacity, or run kq on the node")]
+    EvictionNotComparable { signal: &'static str, amount: Quantity },
+    #[text("{found}", found = _0.found())]
+    #[why(
+        "eviction begins {earlier} earlier: it removes dead containers and all unused images, not \
+         only down to the low threshold, and then pods; image garbage collection has nothing left \
+         to do",
+        earlier = percent(_0.eviction.percent - _0.collection.percent)
+    )]
+    #[advice("{advice}", advice = _0.advice())]
     EvictionBeforeImageGc(Beginnings),
+    #[text("{found}", found = _0.found())]
+    #[why(
+        "both act at the same use of the disk, and eviction checks every 10s, image garbage \
+         collection every {interval}: eviction comes first",
+        interval = Garbage::Images.interval()
+    )]
+    #[advice("{advice}", advice = _0.advice())]
     EvictionWithImageGc(Beginnings),
+    #[text("{found}", found = _0.found())]
+    #[why(
+        "there is {room} of the disk between them: writes in {interval} can exceed it, and then \
+         eviction comes first",
+        room = percent(_0.collection.percent - _0.eviction.percent),
+        interval = Garbage::Images.interval()
+    )]
+    #[advice("{advice}", advice = _0.advice())]
     EvictionNearImageGc(Beginnings),
+    #[text("the image of sandboxes is not on the node")]
+    #[why("the next pod has to wait for it")]
+    #[advice("pull it, and let the container runtime pin it")]
     SandboxImageMissing,
+    #[text(named_by_runtime: true => "the image of sandboxes is not pinned")]
+    #[text("looks like an image of sandboxes, and is not pinned")]
+    #[why(
+        "sandboxes do not count as users: once nothing pins it, it goes as an unused image, and no \
+         pod starts while it cannot be pulled"
+    )]
+    #[advice(
+        "name it as the sandbox image in the configuration of the container runtime, which pins it \
+         unless it is old"
+    )]
     SandboxImageNotPinned {
         /// The runtime names it; else its tag looks like one.
         named_by_runtime: bool,
     },
-    ImageWithoutId {
-        images: usize,
-    },
+    #[text("{images} without an id", images = counted(*images, "image"))]
+    #[why(
+        "the kubelet knows images by their ids: it takes all of these for one, and cannot have it \
+         removed"
+    )]
+    #[advice("remove it with the container runtime's own tool, and pull it again")]
+    ImageWithoutId { images: usize },
+    #[text(
+        "{images} without a tag, {size}{used}",
+        images = counted(*images, "image"),
+        size = bytes(*size_bytes),
+        used = used_images.map_or_else(String::new, |used| format!(", {used} of them in use"))
+    )]
+    #[why(
+        "they were pulled by digest, or their tag moved on to a newer image; the kubelet does not \
+         prefer them, they go when their turn comes"
+    )]
+    #[advice("nothing, or remove those that are not in use")]
     ImageWithoutTag {
         images: usize,
         size_bytes: u64,
@@ -62,6 +157,9 @@ pub(super) enum ImageGcRule {
     },
     /// The kubelet does not start with it. Its id is the error's.
     #[serde(untagged)]
+    #[text("{0}")]
+    #[why("the kubelet does not start with it")]
+    #[advice("{advice}", advice = correction(_0))]
     Refused(ImageGcConfigError),
 }
 
@@ -135,120 +233,7 @@ impl Rule for ImageGcRule {
     }
 
     fn wording(&self) -> Wording {
-        match self {
-            Self::Refused(error) => Wording::new(error.to_string())
-                .because("the kubelet does not start with it")
-                .advise(correction(error)),
-            Self::ImageGcOff => Wording::new("100 without a maximum age turns the loop off")
-                .because("unused images stay until the eviction manager has to act, and it removes all")
-                .advise("set it below the use of the disk at which eviction begins"),
-            Self::ImageGcAtFullDisk => Wording::new("100: no space is made before the disk is full")
-                .because("images only go for their age; the eviction manager comes before a full disk")
-                .advise("set it below the use of the disk at which eviction begins"),
-            Self::SmallGap(gap) => Wording::new(gap.found())
-                .because(format!(
-                    "what grows by more than that in {} is over the high threshold again at the next run",
-                    Garbage::Images.interval()
-                ))
-                .advise("set it at least 5 below imageGCHighThresholdPercent"),
-            Self::LargeGap(gap) => Wording::new(gap.found())
-                .because("nearly all images that are not in use go at once, and are pulled again")
-                .advise("set it nearer to imageGCHighThresholdPercent"),
-            Self::MinimumAgeReplaced { minimum_age } => {
-                Wording::new(format!("0s was given, {minimum_age} is in force"))
-                    .because("the kubelet treats zero as unset, and uses its default")
-                    .advise("set it to 1ns if no image may be too young")
-            }
-            Self::MinimumAgeBelowZero { minimum_age } => {
-                Wording::new(format!("{minimum_age}: no image is too young"))
-                    .because("this kubelet takes it, and kubelets since 1.36 do not start with it")
-                    .advise("set it to 1ns if no image may be too young")
-            }
-            Self::MaximumAgeTakesUnused { maximum_age, unused_images, unused_bytes } => {
-                let found = match unused_images {
-                    Some(0) => format!("{maximum_age}; every image is in use or pinned"),
-                    Some(images) => format!(
-                        "{maximum_age}; neither in use nor pinned: {} ({})",
-                        counted(*images, "image"),
-                        bytes(unused_bytes.unwrap_or_default())
-                    ),
-                    None => maximum_age.to_string(),
-                };
-                Wording::new(found)
-                    .because(format!(
-                        "the kubelet forgets the last use when it restarts, and a never used image \
-                         counts as old whenever it was pulled: once the kubelet has run for \
-                         {maximum_age}, each run takes all of them, pre-pulled ones too, at any use of \
-                         the disk"
-                    ))
-                    .advise("pin images that must stay in the container runtime")
-            }
-            Self::EvictionSignalsOff { signals, .. } => Wording::new(format!(
-                "no hard threshold: {}",
-                signals.join(", ")
-            ))
-            .because("an evictionHard that is set replaces all defaults, unless mergeDefaultEvictionSettings is true")
-            .leads_to("the kubelet does not evict when they run out: the kernel kills processes, or the disk fills up")
-            .advise("name every signal in evictionHard"),
-            Self::EvictionNotComparable { signal, amount } => Wording::new(format!(
-                "{signal} < {amount} is an amount, and the capacity of the disk is not known"
-            ))
-            .because("which of them acts first depends on the size of the disk")
-            .advise("give the capacity, or run kq on the node"),
-            Self::EvictionBeforeImageGc(at) => at.wording(format!(
-                "eviction begins {} earlier: it removes dead containers and all unused images, not only \
-                 down to the low threshold, and then pods; image garbage collection has nothing left to do",
-                percent(at.eviction.percent - at.collection.percent)
-            )),
-            Self::EvictionWithImageGc(at) => at.wording(format!(
-                "both act at the same use of the disk, and eviction checks every 10s, image garbage \
-                 collection every {}: eviction comes first",
-                Garbage::Images.interval()
-            )),
-            Self::EvictionNearImageGc(at) => at.wording(format!(
-                "there is {} of the disk between them: writes in {} can exceed it, and then eviction \
-                 comes first",
-                percent(at.collection.percent - at.eviction.percent),
-                Garbage::Images.interval()
-            )),
-            Self::SandboxImageMissing => Wording::new("the image of sandboxes is not on the node")
-                .because("the next pod has to wait for it")
-                .advise("pull it, and let the container runtime pin it"),
-            Self::SandboxImageNotPinned { named_by_runtime } => Wording::new(match named_by_runtime {
-                true => "the image of sandboxes is not pinned",
-                false => "looks like an image of sandboxes, and is not pinned",
-            })
-            .because(
-                "sandboxes do not count as users: once nothing pins it, it goes as an unused image, and \
-                 no pod starts while it cannot be pulled",
-            )
-            .advise(
-                "name it as the sandbox image in the configuration of the container runtime, which pins \
-                 it unless it is old",
-            ),
-            Self::ImageWithoutId { images } => {
-                Wording::new(format!("{} without an id", counted(*images, "image")))
-                    .because(
-                        "the kubelet knows images by their ids: it takes all of these for one, and \
-                         cannot have it removed",
-                    )
-                    .advise("remove it with the container runtime's own tool, and pull it again")
-            }
-            Self::ImageWithoutTag { images, size_bytes, used_images } => {
-                let used = used_images.map(|used| format!(", {used} of them in use"));
-                Wording::new(format!(
-                    "{} without a tag, {}{}",
-                    counted(*images, "image"),
-                    bytes(*size_bytes),
-                    used.unwrap_or_default()
-                ))
-                .because(
-                    "they were pulled by digest, or their tag moved on to a newer image; the kubelet \
-                     does not prefer them, they go when their turn comes",
-                )
-                .advise("nothing, or remove those that are not in use")
-            }
-        }
+        self.sentences()
     }
 }
 
@@ -263,27 +248,29 @@ impl Gap {
 }
 
 impl Beginnings {
-    fn wording(self, why: String) -> Wording {
+    fn found(self) -> String {
         let kind = match self.grace_period {
             None => "eviction".to_owned(),
             Some(period) => format!("soft eviction (after {period})"),
         };
-        let found = format!(
+        format!(
             "{} acts below {} available, {kind} by {} below {}{}",
             self.high_percent,
             self.collection.text(),
             self.signal,
             self.eviction.text(),
             if self.has_images { "" } else { ", if images are on that disk" },
-        );
-        let advice = match self.advised_percent {
+        )
+    }
+
+    fn advice(self) -> String {
+        match self.advised_percent {
             Some(highest) => format!(
                 "set it to {highest} or less, with imageGCLowThresholdPercent below it, or lower the \
                  eviction threshold"
             ),
             None => "lower the eviction threshold".to_owned(),
-        };
-        Wording::new(found).because(why).advise(advice)
+        }
     }
 }
 

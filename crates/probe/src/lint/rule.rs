@@ -10,35 +10,75 @@ use serde::Serialize;
 const QUICK_START_SECONDS: i64 = 15;
 
 /// A rule that applies, with its facts.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Wording)]
 #[serde(tag = "id", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub(super) enum ProbeRule {
     /// The API server refuses the field.
+    #[text("{error}")]
+    #[why("the API server rejects the pod, and the kubelet a static pod")]
+    #[advice("correct it")]
     Refused {
         /// In its words.
         error: String,
     },
     /// Kubernetes has no such field.
+    #[text("Kubernetes has no such field")]
+    #[why("it is ignored, and the default applies")]
+    #[advice(nearest: Some(nearest) => "did you mean {nearest}?")]
+    #[advice("remove it")]
     UnknownField {
         /// The field that may have been meant.
         nearest: Option<&'static str>,
     },
+    #[wording(_0.wording().advise(
+        "raise failureThreshold of the startup probe: it does not delay a container that starts \
+         sooner"
+    ))]
     ShortStartup(SlowStart),
+    #[wording(_0.wording().advise(
+        "add a startup probe that covers the slowest start: liveness waits for it"
+    ))]
     NoStartupProbe(SlowStart),
-    DelayBesideStartup {
-        initial_delay_seconds: i32,
-    },
-    TimeoutAbovePeriod {
-        timeout_seconds: i32,
-        period_seconds: i32,
-    },
+    #[text(
+        "counts {initial_delay_seconds} s from the start of the container, not from the end of its \
+         startup probe"
+    )]
+    #[why("it has no effect on a longer start, and delays a shorter one")]
+    #[advice("remove it: the startup probe detects the end of the start")]
+    DelayBesideStartup { initial_delay_seconds: i32 },
+    #[text("a probe may take {timeout_seconds} s and is due every {period_seconds} s")]
+    #[why(
+        "probes do not overlap: one that hangs delays the next, so failures are counted every \
+         {timeout_seconds} s instead of every {period_seconds} s"
+    )]
+    #[advice("lower timeoutSeconds to periodSeconds or below")]
+    TimeoutAbovePeriod { timeout_seconds: i32, period_seconds: i32 },
     /// The feature gate `ExecProbeTimeout` is off.
-    ExecTimeoutIgnored {
-        timeout_seconds: i32,
-    },
+    #[text("a command that takes longer than {timeout_seconds} s never fails")]
+    #[why(
+        "without the feature gate ExecProbeTimeout the kubelet treats the timeout as an error of \
+         the prober, and ignores it: a container that hangs is never noticed"
+    )]
+    #[advice("enable the gate, or limit the command itself: timeout 5 ...")]
+    ExecTimeoutIgnored { timeout_seconds: i32 },
     /// The timeout of a command is one second, the default.
+    #[text("the command has 1 s, including the start by the runtime")]
+    #[why(
+        "starting a process in a container can take that long on a busy node, and a command that \
+         takes longer counts as a failure"
+    )]
+    #[advice("allow a command several seconds")]
     ExecOneSecond,
     /// Commands start processes often.
+    #[text(
+        "{probes} start {per_minute} processes per minute",
+        probes = counted(*probes, "exec probe")
+    )]
+    #[why(
+        "for each of them the runtime starts its own process in addition to the command; both use \
+         CPU time of the node and of the container"
+    )]
+    #[advice("raise periodSeconds, or use HTTP, TCP or gRPC probes, which start no process")]
     FrequentExec {
         /// Liveness and readiness probes with commands.
         probes: usize,
@@ -46,12 +86,34 @@ pub(super) enum ProbeRule {
         per_minute: u64,
     },
     /// One failure is enough.
+    #[text(
+        probe_type: ProbeType::Readiness =>
+        "one probe that fails takes the pod out of its services"
+    )]
+    #[text(counts_timeouts: false => "one probe that fails kills the container")]
+    #[text("one probe that fails, or takes longer than {timeout_seconds} s, kills the container")]
+    #[why(
+        probe_type: ProbeType::Readiness =>
+        "under load, a service can lose all its pods at the same time"
+    )]
+    #[why("one lost packet or one long pause is enough")]
+    #[advice("use 3, the default, unless one failure is conclusive")]
     SingleFailure {
         probe_type: ProbeType,
         timeout_seconds: i32,
         /// An attempt that takes too long is a failure.
         counts_timeouts: bool,
     },
+    #[text(
+        "a container that stops answering {consequence} up to {latest_seconds} s later \
+         (periodSeconds {period_seconds}, failureThreshold {failure_threshold})",
+        consequence = match probe_type {
+            ProbeType::Liveness => "is killed",
+            ProbeType::Readiness | ProbeType::Startup => "receives no more requests",
+        }
+    )]
+    #[why("until then it counts as healthy")]
+    #[advice("lower periodSeconds or failureThreshold; use a startup probe for a slow start")]
     LateFailure {
         probe_type: ProbeType,
         /// From the moment at which the container stops answering.
@@ -59,23 +121,51 @@ pub(super) enum ProbeRule {
         period_seconds: i32,
         failure_threshold: i32,
     },
+    #[text(
+        "a container is ready at the earliest {earliest_seconds} s after its first success \
+         ({success_threshold} of them, every {period_seconds} s)"
+    )]
+    #[why("a rollout waits that long for each pod")]
+    #[advice("lower successThreshold or periodSeconds")]
     LateSuccess {
         /// From the first success to ready.
         earliest_seconds: i64,
         success_threshold: i32,
         period_seconds: i32,
     },
-    LongerGracePeriod {
-        probe_seconds: i64,
-        pod_seconds: i64,
-    },
+    #[text(
+        "a container that failed this probe has {probe_seconds} s to stop, any other {pod_seconds} \
+         s"
+    )]
+    #[why(
+        "a container that does not answer rarely stops by itself, and it restarts only after it \
+         has stopped"
+    )]
+    #[advice("set less time than the pod's, or remove it")]
+    LongerGracePeriod { probe_seconds: i64, pod_seconds: i64 },
     /// Liveness and readiness send the same.
+    #[text(
+        "is identical to the readiness probe; about {killed_after_seconds} s of failures kill the \
+         container, about {unready_after_seconds} s stop requests"
+    )]
+    #[why(
+        if killed_after_seconds <= unready_after_seconds =>
+        "a container that is only busy is killed before requests to it stop"
+    )]
+    #[why("a longer outage of a dependency restarts every container, which repairs nothing")]
+    #[advice(
+        "restrict liveness to a check for a stuck process, or give it a much larger \
+         failureThreshold"
+    )]
     SameHandler {
         /// The duration of failures that kills the container.
         killed_after_seconds: i64,
         /// The duration of failures that stops requests.
         unready_after_seconds: i64,
     },
+    #[text("no port of the container is named {name}: {error}")]
+    #[why("{why}", why = never_counts(*probe_type))]
+    #[advice("use the name or the number of a port of this container")]
     UnknownPortName {
         probe_type: ProbeType,
         name: String,
@@ -84,47 +174,83 @@ pub(super) enum ProbeRule {
     },
     /// A proxy answers the probe.
     #[serde(rename = "injected-probe")]
+    #[text("{0}")]
+    #[why("a sidecar injector rewrote the probe")]
     Injected(Injected),
-    UndeclaredPort {
-        port: i32,
-    },
-    HostIsTheNode {
-        host: String,
-    },
-    OtherHost {
-        host: String,
-    },
+    #[text("the container does not list port {port}")]
+    #[why("the kubelet probes it, but a changed port is easily forgotten here")]
+    #[advice("list the port with a name, and use the name in the probe")]
+    UndeclaredPort { port: i32 },
+    #[text("{host} is the node, not the pod")]
+    #[why("the kubelet connects from the node's network, to any process that listens there")]
+    #[advice("remove host: the default is the pod's IP")]
+    HostIsTheNode { host: String },
+    #[text("the request goes to {host} instead of the pod's IP")]
+    #[why("the probe checks that host, not this container; the node resolves its name")]
+    #[advice("remove host; for a virtual host, set the header Host")]
+    OtherHost { host: String },
+    #[text("the pod uses the host network: the port is one of the node's")]
+    #[why("another process that uses the port answers instead")]
+    #[advice("make sure that no other process of any node uses the port")]
     HostNetwork,
+    #[text("the certificate is not verified: neither name, dates nor issuer")]
+    #[why("an expired certificate does not fail the probe")]
+    #[advice("monitor the expiry of certificates elsewhere")]
     HttpsNotVerified,
+    #[text("the kubelet speaks gRPC without TLS only")]
+    #[why("a server that requires TLS on this port never answers")]
+    #[advice("serve the health service on a port without TLS, or use an exec probe")]
     GrpcPlaintext,
+    #[text(repeated: false => "{name} is not sent")]
+    #[text(repeated: true => "only the first {name} is sent")]
+    #[why(repeated: false => "the kubelet's HTTP client sets it itself, and omits it for GET")]
+    #[why(repeated: true => "further values are dropped silently")]
+    #[advice(repeated: false => "remove it")]
+    #[advice(repeated: true => "remove all but one")]
     HeaderNotSent {
         name: String,
         /// The first header of that name is sent.
         repeated: bool,
     },
+    #[text("no header Accept is sent, nor further values")]
+    #[why("an empty value means that; without the header it would be */*")]
+    #[advice("remove it unless the server rejects */*")]
     NoAcceptHeader,
+    #[text("no request can be built: {error}")]
+    #[why("{why}", why = never_counts(*probe_type))]
+    #[advice("fix host and path")]
     NoRequest {
         probe_type: ProbeType,
         /// The prober's.
         error: String,
     },
+    #[text("every probe fails: {error}")]
+    #[why("the kubelet's HTTP client rejects the request before it connects")]
+    #[advice("fix the named part")]
     RequestRefused {
         /// The HTTP client's.
         error: String,
     },
-    PathRewritten {
-        sent_path: String,
-    },
-    UnknownVariable {
-        name: String,
-    },
-    VariableFromElsewhere {
-        name: String,
-    },
+    #[text("the request is for {sent_path}")]
+    #[why(
+        "the path is parsed as a URL reference: a host and a fragment are removed, invalid bytes \
+         are escaped, and an invalid reference is escaped with its ? and #"
+    )]
+    #[advice("write the path as it must be sent")]
+    PathRewritten { sent_path: String },
+    #[text("$({name}) is not expanded: the container does not define the variable")]
+    #[why("for probes, the kubelet expands only env, not envFrom or the image's variables")]
+    #[advice("{advice}", advice = let_a_shell_read(name))]
+    UnknownVariable { name: String },
+    #[text("$({name}) expands to an empty text: it uses valueFrom")]
+    #[why("for probes, the kubelet does not resolve valueFrom")]
+    #[advice("{advice}", advice = let_a_shell_read(name))]
+    VariableFromElsewhere { name: String },
     /// A command line is the name of a program.
-    OneWord {
-        word: String,
-    },
+    #[text("{word} is one word, and so the name of a program", word = format!("{word:?}"))]
+    #[why("no shell splits it: the runtime finds no such program, and such errors are ignored")]
+    #[advice("write each word as its own element, or use a shell: [sh, -c, ...]")]
+    OneWord { word: String },
 }
 
 /// The time from its start at which a container is killed that does not answer.
@@ -186,225 +312,7 @@ impl Rule for ProbeRule {
     }
 
     fn wording(&self) -> Wording {
-        match self {
-            Self::Refused { error } => Wording::new(error)
-                .because("the API server rejects the pod, and the kubelet a static pod")
-                .advise("correct it"),
-            Self::UnknownField { nearest } => Wording::new("Kubernetes has no such field")
-                .because("it is ignored, and the default applies")
-                .advise(match nearest {
-                    Some(nearest) => format!("did you mean {nearest}?"),
-                    None => "remove it".to_owned(),
-                }),
-            Self::ShortStartup(start) => start.wording().advise(
-                "raise failureThreshold of the startup probe: it does not delay a container that starts sooner",
-            ),
-            Self::NoStartupProbe(start) => start
-                .wording()
-                .advise("add a startup probe that covers the slowest start: liveness waits for it"),
-            Self::DelayBesideStartup { initial_delay_seconds } => Wording::new(format!(
-                "counts {initial_delay_seconds} s from the start of the container, not from the end of \
-                 its startup probe"
-            ))
-            .because("it has no effect on a longer start, and delays a shorter one")
-            .advise("remove it: the startup probe detects the end of the start"),
-            Self::TimeoutAbovePeriod { timeout_seconds, period_seconds } => Wording::new(format!(
-                "a probe may take {timeout_seconds} s and is due every {period_seconds} s"
-            ))
-            .because(format!(
-                "probes do not overlap: one that hangs delays the next, so failures are counted \
-                 every {timeout_seconds} s instead of every {period_seconds} s"
-            ))
-            .advise("lower timeoutSeconds to periodSeconds or below"),
-            Self::ExecTimeoutIgnored { timeout_seconds } => Wording::new(format!(
-                "a command that takes longer than {timeout_seconds} s never fails"
-            ))
-            .because(
-                "without the feature gate ExecProbeTimeout the kubelet treats the timeout as an error of the \
-                 prober, and ignores it: a container that hangs is never noticed",
-            )
-            .advise("enable the gate, or limit the command itself: timeout 5 ..."),
-            Self::ExecOneSecond => {
-                Wording::new("the command has 1 s, including the start by the runtime")
-                    .because(
-                        "starting a process in a container can take that long on a busy node, and a \
-                         command that takes longer counts as a failure",
-                    )
-                    .advise("allow a command several seconds")
-            }
-            Self::FrequentExec { probes, per_minute } => Wording::new(format!(
-                "{} start {per_minute} processes per minute",
-                counted(*probes, "exec probe")
-            ))
-            .because(
-                "for each of them the runtime starts its own process in addition to the command; both use \
-                 CPU time of the node and of the container",
-            )
-            .advise("raise periodSeconds, or use HTTP, TCP or gRPC probes, which start no process"),
-            Self::SingleFailure { probe_type, timeout_seconds, counts_timeouts } => {
-                let (found, why) = match (probe_type, counts_timeouts) {
-                    (ProbeType::Readiness, _) => (
-                        "one probe that fails takes the pod out of its services".to_owned(),
-                        "under load, a service can lose all its pods at the same time",
-                    ),
-                    (ProbeType::Startup | ProbeType::Liveness, false) => (
-                        "one probe that fails kills the container".to_owned(),
-                        "one lost packet or one long pause is enough",
-                    ),
-                    (ProbeType::Startup | ProbeType::Liveness, true) => (
-                        format!(
-                            "one probe that fails, or takes longer than {timeout_seconds} s, kills the \
-                             container"
-                        ),
-                        "one lost packet or one long pause is enough",
-                    ),
-                };
-                Wording::new(found)
-                    .because(why)
-                    .advise("use 3, the default, unless one failure is conclusive")
-            }
-            Self::LateFailure { probe_type, latest_seconds, period_seconds, failure_threshold } => {
-                let consequence = match probe_type {
-                    ProbeType::Liveness => "is killed",
-                    ProbeType::Readiness | ProbeType::Startup => "receives no more requests",
-                };
-                Wording::new(format!(
-                    "a container that stops answering {consequence} up to {latest_seconds} s later \
-                     (periodSeconds {period_seconds}, failureThreshold {failure_threshold})"
-                ))
-                .because("until then it counts as healthy")
-                .advise("lower periodSeconds or failureThreshold; use a startup probe for a slow start")
-            }
-            Self::LateSuccess { earliest_seconds, success_threshold, period_seconds } => {
-                Wording::new(format!(
-                    "a container is ready at the earliest {earliest_seconds} s after its first success \
-                     ({success_threshold} of them, every {period_seconds} s)"
-                ))
-                .because("a rollout waits that long for each pod")
-                .advise("lower successThreshold or periodSeconds")
-            }
-            Self::LongerGracePeriod { probe_seconds, pod_seconds } => Wording::new(format!(
-                "a container that failed this probe has {probe_seconds} s to stop, any other \
-                 {pod_seconds} s"
-            ))
-            .because(
-                "a container that does not answer rarely stops by itself, and it restarts only after it has \
-                 stopped",
-            )
-            .advise("set less time than the pod's, or remove it"),
-            Self::SameHandler { killed_after_seconds: killed, unready_after_seconds: unready } => {
-                Wording::new(format!(
-                    "is identical to the readiness probe; about {killed} s of failures kill the \
-                     container, about {unready} s stop requests"
-                ))
-                .because(match killed <= unready {
-                    true => {
-                        "a container that is only busy is killed before requests to it stop"
-                    }
-                    false => {
-                        "a longer outage of a dependency restarts every container, which repairs \
-                         nothing"
-                    }
-                })
-                .advise(
-                    "restrict liveness to a check for a stuck process, or give it a much larger \
-                     failureThreshold",
-                )
-            }
-            Self::UnknownPortName { probe_type, name, error } => {
-                Wording::new(format!("no port of the container is named {name}: {error}"))
-                    .because(never_counts(*probe_type))
-                    .advise("use the name or the number of a port of this container")
-            }
-            Self::Injected(injected) => Wording::new(injected.to_string())
-                .because("a sidecar injector rewrote the probe"),
-            Self::UndeclaredPort { port } => {
-                Wording::new(format!("the container does not list port {port}"))
-                    .because(
-                        "the kubelet probes it, but a changed port is easily forgotten here",
-                    )
-                    .advise("list the port with a name, and use the name in the probe")
-            }
-            Self::HostIsTheNode { host } => {
-                Wording::new(format!("{host} is the node, not the pod"))
-                    .because(
-                        "the kubelet connects from the node's network, to any process that listens there",
-                    )
-                    .advise("remove host: the default is the pod's IP")
-            }
-            Self::OtherHost { host } => {
-                Wording::new(format!("the request goes to {host} instead of the pod's IP"))
-                    .because(
-                        "the probe checks that host, not this container; the node resolves its \
-                         name",
-                    )
-                    .advise("remove host; for a virtual host, set the header Host")
-            }
-            Self::HostNetwork => {
-                Wording::new("the pod uses the host network: the port is one of the node's")
-                    .because("another process that uses the port answers instead")
-                    .advise("make sure that no other process of any node uses the port")
-            }
-            Self::HttpsNotVerified => Wording::new(
-                "the certificate is not verified: neither name, dates nor issuer",
-            )
-            .because("an expired certificate does not fail the probe")
-            .advise("monitor the expiry of certificates elsewhere"),
-            Self::GrpcPlaintext => Wording::new("the kubelet speaks gRPC without TLS only")
-                .because("a server that requires TLS on this port never answers")
-                .advise("serve the health service on a port without TLS, or use an exec probe"),
-            Self::HeaderNotSent { name, repeated: false } => {
-                Wording::new(format!("{name} is not sent"))
-                    .because(
-                        "the kubelet's HTTP client sets it itself, and omits it for GET",
-                    )
-                    .advise("remove it")
-            }
-            Self::HeaderNotSent { name, repeated: true } => {
-                Wording::new(format!("only the first {name} is sent"))
-                    .because("further values are dropped silently")
-                    .advise("remove all but one")
-            }
-            Self::NoAcceptHeader => {
-                Wording::new("no header Accept is sent, nor further values")
-                    .because("an empty value means that; without the header it would be */*")
-                    .advise("remove it unless the server rejects */*")
-            }
-            Self::NoRequest { probe_type, error } => {
-                Wording::new(format!("no request can be built: {error}"))
-                    .because(never_counts(*probe_type))
-                    .advise("fix host and path")
-            }
-            Self::RequestRefused { error } => Wording::new(format!("every probe fails: {error}"))
-                .because("the kubelet's HTTP client rejects the request before it connects")
-                .advise("fix the named part"),
-            Self::PathRewritten { sent_path } => Wording::new(format!("the request is for {sent_path}"))
-                .because(
-                    "the path is parsed as a URL reference: a host and a fragment are removed, invalid bytes \
-                     are escaped, and an invalid reference is escaped with its ? and #",
-                )
-                .advise("write the path as it must be sent"),
-            Self::UnknownVariable { name } => Wording::new(format!(
-                "$({name}) is not expanded: the container does not define the variable"
-            ))
-            .because("for probes, the kubelet expands only env, not envFrom or the image's variables")
-            .advise(let_a_shell_read(name)),
-            Self::VariableFromElsewhere { name } => Wording::new(format!(
-                "$({name}) expands to an empty text: it uses valueFrom"
-            ))
-            .because("for probes, the kubelet does not resolve valueFrom")
-            .advise(let_a_shell_read(name)),
-            Self::OneWord { word } => {
-                Wording::new(format!("{word:?} is one word, and so the name of a program"))
-                    .because(
-                        "no shell splits it: the runtime finds no such program, and such errors are \
-                         ignored",
-                    )
-                    .advise(
-                        "write each word as its own element, or use a shell: [sh, -c, ...]",
-                    )
-            }
-        }
+        self.sentences()
     }
 }
 

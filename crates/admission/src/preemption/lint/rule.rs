@@ -5,12 +5,30 @@ use kq_k8s::qos::QosClass;
 use serde::Serialize;
 
 /// A rule that applies, with its facts.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Wording)]
 #[serde(tag = "id", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub(super) enum PreemptionRule {
     /// A priority above 0 that makes the pod not critical.
+    #[text("{pod}", pod = _0.described())]
+    #[why(
+        "where the kubelet makes room for a critical pod, the priority of pods below 2000000000 \
+         does not count, only their QoS class and their requests: {turn}",
+        turn = _0.turn()
+    )]
+    #[advice(
+        0: NotCritical { qos_class: QosClass::Guaranteed, .. } =>
+        "nothing, where going last is enough"
+    )]
+    #[advice("requests equal to limits for CPU and memory make it Guaranteed")]
     PriorityNotCritical(NotCritical),
     /// A pod of a DaemonSet that is not critical.
+    #[text("a DaemonSet's pod: {pod}", pod = pod.described())]
+    #[why(
+        "the kubelet may kill it for a critical pod, and the DaemonSet makes its next pod for the \
+         same node: {pod}",
+        pod = pod.turn()
+    )]
+    #[advice("priorityClassName system-node-critical, where the node does not work without it")]
     AgentNotCritical {
         #[serde(flatten)]
         pod: NotCritical,
@@ -18,8 +36,23 @@ pub(super) enum PreemptionRule {
         is_of_system: bool,
     },
     /// A static pod whose manifest has a priority below that of critical pods.
+    #[text("a static pod with priority {priority} in its manifest")]
+    #[why(
+        "a static pod without priority is never preempted; with one, every critical pod of a \
+         higher priority takes its place"
+    )]
+    #[advice("leave priority out of the manifest, or set 2000001000")]
     StaticWithPriority { priority: i32 },
     /// A critical pod that the kernel kills among the first when memory runs out.
+    #[text(
+        "a critical pod{priority} without requests: BestEffort",
+        priority = priority.map_or_else(String::new, |it| format!(" of priority {it}"))
+    )]
+    #[why(
+        "neither preemption nor eviction takes it, but the kernel kills its processes first when \
+         memory runs out: their oom_score_adj is 1000"
+    )]
+    #[advice("set requests, or priorityClassName system-node-critical (oom_score_adj -997)")]
     CriticalBestEffort { priority: Option<i32> },
 }
 
@@ -67,45 +100,6 @@ impl Rule for PreemptionRule {
     }
 
     fn wording(&self) -> Wording {
-        match self {
-            Self::PriorityNotCritical(pod) => Wording::new(pod.described())
-                .because(format!(
-                    "where the kubelet makes room for a critical pod, the priority of pods below 2000000000 \
-                     does not count, only their QoS class and their requests: {}",
-                    pod.turn()
-                ))
-                .advise(match pod.qos_class {
-                    QosClass::Guaranteed => "nothing, where going last is enough",
-                    _ => "requests equal to limits for CPU and memory make it Guaranteed",
-                }),
-            Self::AgentNotCritical { pod, .. } => {
-                Wording::new(format!("a DaemonSet's pod: {}", pod.described()))
-                    .because(format!(
-                        "the kubelet may kill it for a critical pod, and the DaemonSet makes its next pod \
-                         for the same node: {}",
-                        pod.turn()
-                    ))
-                    .advise(
-                        "priorityClassName system-node-critical, where the node does not work without it",
-                    )
-            }
-            Self::StaticWithPriority { priority } => {
-                Wording::new(format!("a static pod with priority {priority} in its manifest"))
-                    .because(
-                        "a static pod without priority is never preempted; with one, every critical pod of a \
-                         higher priority takes its place",
-                    )
-                    .advise("leave priority out of the manifest, or set 2000001000")
-            }
-            Self::CriticalBestEffort { priority } => {
-                let priority = priority.map(|it| format!(" of priority {it}")).unwrap_or_default();
-                Wording::new(format!("a critical pod{priority} without requests: BestEffort"))
-                    .because(
-                        "neither preemption nor eviction takes it, but the kernel kills its processes first \
-                         when memory runs out: their oom_score_adj is 1000",
-                    )
-                    .advise("set requests, or priorityClassName system-node-critical (oom_score_adj -997)")
-            }
-        }
+        self.sentences()
     }
 }

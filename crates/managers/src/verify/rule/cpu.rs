@@ -15,12 +15,14 @@ pub(in super::super) struct CpuRule<'a> {
     pub contradiction: CpuContradiction<'a>,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Wording)]
 #[serde(tag = "id", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub(in super::super) enum CpuContradiction<'a> {
     /// Containers have CPUs, and no CPU is shared.
+    #[text("is empty, and containers have CPUs of their own")]
     EmptyDefault,
     /// A container has CPUs that are shared as well.
+    #[text("{cpus}: {shared} is in defaultCpuSet {default_cpu_set} as well")]
     SharedCpus {
         /// The UID of its pod.
         pod: &'a str,
@@ -32,14 +34,19 @@ pub(in super::super) enum CpuContradiction<'a> {
         default_cpu_set: &'a CpuSet,
     },
     /// An entry has no CPUs.
+    #[text("has no CPUs")]
+    #[why("the kubelet makes an entry for containers with CPUs of their own only")]
+    #[advice("{advice}", advice = ASK_WRITER)]
     NoCpus,
     /// Several pods have the same CPUs.
+    #[text("{cpus} belong to {count} pods: {pods}", count = pods.len(), pods = pods.join(", "))]
     DoubleCpus {
         cpus: CpuSet,
         /// The UIDs.
         pods: Vec<&'a str>,
     },
     /// The machine has other CPUs.
+    #[text("the file has {in_file}, the machine {of_machine}")]
     OtherCpus { in_file: CpuSet, of_machine: &'a CpuSet },
 }
 
@@ -82,32 +89,15 @@ impl Rule for CpuRule<'_> {
     }
 
     fn wording(&self) -> Wording {
-        let found = match &self.contradiction {
-            CpuContradiction::NoCpus => {
-                return Wording::new("has no CPUs")
-                    .because(
-                        "the kubelet makes an entry for containers with CPUs of their own only",
-                    )
-                    .advise(ASK_WRITER);
-            }
-            CpuContradiction::EmptyDefault => {
-                "is empty, and containers have CPUs of their own".to_owned()
-            }
-            CpuContradiction::SharedCpus { cpus, shared, default_cpu_set, .. } => {
-                format!("{cpus}: {shared} is in defaultCpuSet {default_cpu_set} as well")
-            }
-            CpuContradiction::DoubleCpus { cpus, pods } => {
-                format!("{cpus} belong to {} pods: {}", pods.len(), pods.join(", "))
-            }
-            CpuContradiction::OtherCpus { in_file, of_machine } => {
-                format!("the file has {in_file}, the machine {of_machine}")
-            }
-        };
+        let sentences = self.contradiction.sentences();
+        if sentences.why.is_some() {
+            return sentences;
+        }
         let why = match self.kubelet_error() {
             Some(error) => format!("the static policy does not start: {error}"),
             None if self.is_static() => "CPUs that should be exclusive are not".to_owned(),
             None => "this policy does not use these CPUs".to_owned(),
         };
-        Wording::new(found).because(why).advise(DELETE)
+        sentences.because(why).advise(DELETE)
     }
 }

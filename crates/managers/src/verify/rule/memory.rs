@@ -6,32 +6,53 @@ use kq_answer::{Rule, Severity, Wording};
 use serde::Serialize;
 
 /// What the static policy does not start with, and what it may not start with. Amounts are in bytes.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Wording)]
 #[serde(tag = "id", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub(in super::super) enum MemoryRule<'a> {
     /// The file has another number of NUMA nodes.
+    #[text("has {in_file} NUMA nodes, and the machine has {expected}")]
     NodeCount { in_file: usize, expected: usize },
     /// The machine does not have a NUMA node of the file.
+    #[text("is a NUMA node that the machine does not have")]
     UnknownNode,
     /// The number of allocations is not that of the blocks.
+    #[text("is {in_file}, and containers have {expected} blocks of it")]
     Assignments { in_file: i64, expected: i64 },
     /// The group of a NUMA node is not that of its last allocation.
+    #[text(
+        "is {in_file}, and by the allocations it is {expected}",
+        in_file = format!("{in_file:?}"),
+        expected = format!("{expected:?}")
+    )]
     Cells { in_file: &'a [i64], expected: &'a [i64] },
     /// A NUMA node has another number of types of memory.
+    #[text("has {in_file} types of memory, and the machine has {expected}")]
     TypeCount { in_file: usize, expected: usize },
     /// The NUMA node of the machine has no memory of a type.
+    #[text("is memory that the machine does not have")]
     UnknownType,
     /// An amount of a NUMA node: `total`, `systemReserved`, `allocatable`.
+    #[text(amount: "total" => "total is {in_file}, and the machine has {expected}")]
+    #[text(
+        amount: "systemReserved" => "systemReserved is {in_file}, and reservedMemory is {expected}"
+    )]
+    #[text("{amount} is {in_file}, and total - systemReserved - huge pages is {expected}")]
     Amount { amount: &'a str, in_file: u64, expected: u64 },
     /// The sum of an amount over the group of a NUMA node: `free`, `reserved`.
+    #[text("{amount} adds up to {in_file} in its group, and by the allocations to {expected}")]
     Sum { amount: &'a str, in_file: u64, expected: u64 },
     /// There are allocations and no NUMA nodes.
+    #[text("is empty, and there are entries")]
     NoMachineState,
     /// A container has memory that the machine does not have.
+    #[text(node_is_unknown: true => "has memory of a NUMA node that is not there")]
+    #[text("has memory of a type that its NUMA node does not have")]
     Assignment { node_is_unknown: bool },
     /// The kubelet panics.
+    #[text("{reason}")]
     Panic { reason: String },
     /// The kubelet starts, or not, by the order of its hash maps.
+    #[text("has NUMA nodes with allocations of several groups")]
     Order,
 }
 
@@ -75,46 +96,6 @@ impl<'a> MemoryRule<'a> {
     pub fn of_block(problem: AssignmentProblem) -> Self {
         Self::Assignment { node_is_unknown: problem == AssignmentProblem::UnknownNode }
     }
-
-    fn found(&self) -> String {
-        match self {
-            Self::NodeCount { in_file, expected } => {
-                format!("has {in_file} NUMA nodes, and the machine has {expected}")
-            }
-            Self::UnknownNode => "is a NUMA node that the machine does not have".to_owned(),
-            Self::Assignments { in_file, expected } => {
-                format!("is {in_file}, and containers have {expected} blocks of it")
-            }
-            Self::Cells { in_file, expected } => {
-                format!("is {in_file:?}, and by the allocations it is {expected:?}")
-            }
-            Self::TypeCount { in_file, expected } => {
-                format!("has {in_file} types of memory, and the machine has {expected}")
-            }
-            Self::UnknownType => "is memory that the machine does not have".to_owned(),
-            Self::Amount { amount: "total", in_file, expected } => {
-                format!("total is {in_file}, and the machine has {expected}")
-            }
-            Self::Amount { amount: "systemReserved", in_file, expected } => {
-                format!("systemReserved is {in_file}, and reservedMemory is {expected}")
-            }
-            Self::Amount { amount, in_file, expected } => format!(
-                "{amount} is {in_file}, and total - systemReserved - huge pages is {expected}"
-            ),
-            Self::Sum { amount, in_file, expected } => format!(
-                "{amount} adds up to {in_file} in its group, and by the allocations to {expected}"
-            ),
-            Self::NoMachineState => "is empty, and there are entries".to_owned(),
-            Self::Assignment { node_is_unknown: true } => {
-                "has memory of a NUMA node that is not there".to_owned()
-            }
-            Self::Assignment { node_is_unknown: false } => {
-                "has memory of a type that its NUMA node does not have".to_owned()
-            }
-            Self::Panic { reason } => reason.clone(),
-            Self::Order => "has NUMA nodes with allocations of several groups".to_owned(),
-        }
-    }
 }
 
 impl Rule for MemoryRule<'_> {
@@ -133,6 +114,6 @@ impl Rule for MemoryRule<'_> {
                  anything else"
             }
         };
-        Wording::new(self.found()).because(why).advise(DELETE)
+        self.sentences().because(why).advise(DELETE)
     }
 }

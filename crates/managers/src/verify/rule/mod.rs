@@ -24,12 +24,27 @@ pub(super) const DELETE: &str =
 const ASK_WRITER: &str = "ask who wrote the file";
 
 /// What can be found in any file, in those of pods and of claims, and between them.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Wording)]
 #[serde(tag = "id", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub(super) enum StateFileRule<'a> {
     /// A file that the kubelet takes has no checksum.
+    #[text("is 0 or not there")]
+    #[why("the kubelet takes the file unchecked; it never writes such a file itself")]
+    #[advice("{advice}", advice = ASK_WRITER)]
     NoChecksum,
     /// It has something of a pod that is gone or ended.
+    #[text("{why}")]
+    #[why(
+        file: StateFile::Devices =>
+        "normal: its devices are freed when the next pod requests devices"
+    )]
+    #[why(
+        file: StateFile::Cpu | StateFile::Memory =>
+        "normal for some seconds: a kubelet that runs takes it out soon"
+    )]
+    #[why(file: StateFile::Dra => "normal until the claim is unprepared")]
+    #[why("normal: it stays until the file is written for another reason")]
+    #[advice("nothing")]
     Stale {
         file: StateFile,
         /// The UID.
@@ -38,18 +53,33 @@ pub(super) enum StateFileRule<'a> {
         why: StandingReason,
     },
     /// The resources that were granted are not those in effect.
+    #[text("is not what actuated_pods_state has")]
+    #[why("normal while a pod is resized: granted, and not in effect yet")]
+    #[advice("nothing")]
     Resize,
     /// The file of granted resources has the layout of Kubernetes 1.32.
+    #[text("is what Kubernetes 1.32 wrote")]
+    #[why("the kubelet reads it as a file without pods, and forgets which resources it granted")]
+    #[advice("ask who put the file there")]
     OldLayout,
     /// A request is larger than the limit.
+    #[text("{request} is more than the limit {limit}")]
+    #[why("the API server refuses such a pod, so that the kubelet cannot have had it")]
+    #[advice("{advice}", advice = ASK_WRITER)]
     RequestAboveLimit { request: &'a Quantity, limit: &'a Quantity },
     /// A device of a claim has no CDI name.
+    #[text("{name} is not the name of a CDI device (vendor.com/class=name)")]
+    #[why("the runtime refuses a container with it")]
+    #[advice("check the driver")]
     CdiName {
         driver: &'a str,
         /// The name in the file.
         name: &'a str,
     },
     /// A claim is in the file several times.
+    #[text("stands {count} times in the file")]
+    #[why("the kubelet keeps one of them only: the last")]
+    #[advice("{advice}", advice = ASK_WRITER)]
     DuplicateClaim {
         /// How many times.
         count: usize,
@@ -69,50 +99,7 @@ impl Rule for StateFileRule<'_> {
     }
 
     fn wording(&self) -> Wording {
-        match self {
-            Self::NoChecksum => Wording::new("is 0 or not there")
-                .because("the kubelet takes the file unchecked; it never writes such a file itself")
-                .advise(ASK_WRITER),
-            Self::Stale { file, why, .. } => Wording::new(why.to_string())
-                .because(match file {
-                    StateFile::Devices => {
-                        "normal: its devices are freed when the next pod requests devices"
-                    }
-                    StateFile::Cpu | StateFile::Memory => {
-                        "normal for some seconds: a kubelet that runs takes it out soon"
-                    }
-                    StateFile::Dra => "normal until the claim is unprepared",
-                    StateFile::AllocatedPods | StateFile::ActuatedPods | StateFile::PodStatus => {
-                        "normal: it stays until the file is written for another reason"
-                    }
-                })
-                .advise("nothing"),
-            Self::Resize => Wording::new("is not what actuated_pods_state has")
-                .because("normal while a pod is resized: granted, and not in effect yet")
-                .advise("nothing"),
-            Self::OldLayout => Wording::new("is what Kubernetes 1.32 wrote")
-                .because(
-                    "the kubelet reads it as a file without pods, and forgets which resources it granted",
-                )
-                .advise("ask who put the file there"),
-            Self::RequestAboveLimit { request, limit } => {
-                Wording::new(format!("{request} is more than the limit {limit}"))
-                    .because(
-                        "the API server refuses such a pod, so that the kubelet cannot have had it",
-                    )
-                    .advise(ASK_WRITER)
-            }
-            Self::CdiName { name, .. } => {
-                Wording::new(format!("{name} is not the name of a CDI device (vendor.com/class=name)"))
-                    .because("the runtime refuses a container with it")
-                    .advise("check the driver")
-            }
-            Self::DuplicateClaim { count } => {
-                Wording::new(format!("stands {count} times in the file"))
-                    .because("the kubelet keeps one of them only: the last")
-                    .advise(ASK_WRITER)
-            }
-        }
+        self.sentences()
     }
 }
 
