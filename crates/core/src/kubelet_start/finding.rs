@@ -5,12 +5,34 @@ use kq_answer::{Certainty, Severity, Wording};
 use serde::Serialize;
 
 /// What is said of a start of the kubelet.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Wording)]
 #[serde(tag = "state", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum StartFinding {
     /// It starts, as far as was checked.
+    #[text(if not_checked.is_empty() => "kubelet {version} starts")]
+    #[text(
+        "nothing that was checked stops kubelet {version}; not checked: {not_checked}",
+        not_checked = not_checked.join(", ")
+    )]
+    #[advice(
+        if !not_checked.is_empty() => "run kq as root on the node, or take a new snapshot there"
+    )]
     Starts { version: String, not_checked: Vec<String> },
     /// It does not.
+    #[text(
+        certainty: Certainty::Certain => "the kubelet {ends} at its start: {cause}",
+        ends = if *is_panic { "panics" } else { "exits" }
+    )]
+    #[text(
+        "the kubelet {ends} at its start ({certainty}): {cause}",
+        ends = if *is_panic { "panics" } else { "exits" }
+    )]
+    #[why("{text}")]
+    #[leads_to(
+        "the node becomes NotReady; running containers keep running without a kubelet{writes}",
+        writes = written(writes)
+    )]
+    #[advice(fix: Some(fix) => "{fix}")]
     Stops {
         /// Its words.
         text: String,
@@ -26,6 +48,23 @@ pub enum StartFinding {
         writes: Vec<StartWrite>,
     },
     /// It panics when it admits a pod with a device that its plugin no longer lists.
+    #[text(
+        certainty: Certainty::Possible =>
+        "the kubelet may panic when it admits {pod}: {device} of {resource} is unhealthy, or its \
+         plugin no longer lists it"
+    )]
+    #[text(
+        "the kubelet panics when it admits {pod} ({certainty}): the plugin of {resource} no longer \
+         lists {device}"
+    )]
+    #[why("{text}")]
+    #[leads_to(
+        "the kubelet panics at every start at which the plugin registers before the pods are \
+         admitted"
+    )]
+    #[advice(
+        "delete {pod} before the change, or remove its entry: kq devices repair --remove-stale"
+    )]
     PanicsWithDevice {
         text: String,
         pod: String,
@@ -34,10 +73,17 @@ pub enum StartFinding {
         certainty: Certainty,
     },
     /// The next error, once the earlier ones are fixed.
+    #[text("once that is fixed, the kubelet fails: {cause}")]
+    #[why("{text}")]
+    #[advice(fix: Some(fix) => "{fix}")]
     StopsThen { text: String, cause: String, fix: Option<String> },
     /// It starts and logs a warning.
+    #[text("the kubelet starts and logs: {text}")]
     Warns { text: String },
     /// It starts without what its strict decoding refuses.
+    #[text("the kubelet starts and ignores: {strict_error}")]
+    #[why("{text}")]
+    #[advice("correct the name of the field in {path}, or remove it")]
     Ignores {
         /// What it logs.
         text: String,
@@ -47,6 +93,14 @@ pub enum StartFinding {
         path: String,
     },
     /// It starts with the cgroup driver of the runtime, which is not that of the configuration.
+    #[text(
+        "the kubelet starts and ignores cgroupDriver {configured}: the runtime reports {runtime}"
+    )]
+    #[why("{text}")]
+    #[advice(
+        "set cgroupDriver: {runtime} in the kubelet's configuration: it counts again when a \
+         runtime does not report its driver"
+    )]
     OtherDriver {
         /// What it logs.
         text: String,
@@ -54,8 +108,15 @@ pub enum StartFinding {
         runtime: String,
     },
     /// It starts without a field of a drop-in, and says nothing of it.
+    #[text(
+        "the kubelet starts without {field} of {path}, which it does not know, and logs nothing"
+    )]
+    #[advice("correct the name of the field in {path}, or remove it")]
     Drops { path: String, field: String },
     /// A fact that decides is not known.
+    #[text("{reason}")]
+    #[why(text: Some(text) => "{text}")]
+    #[advice(text: Some(_) => "read the state files: run kq on the node, or pass a snapshot of it")]
     Unknown {
         reason: String,
         /// The words with which it ends, if it does.
@@ -132,80 +193,6 @@ impl StartFinding {
             Self::Unknown { .. } => Severity::Unknown,
             Self::Starts { not_checked, .. } if !not_checked.is_empty() => Severity::Info,
             Self::Starts { .. } => Severity::Ok,
-        }
-    }
-
-    /// Returns the sentences.
-    pub fn wording(&self) -> Wording {
-        match self {
-            Self::Starts { version, not_checked } if !not_checked.is_empty() => {
-                let not_checked = not_checked.join(", ");
-                Wording::new(format!("nothing that was checked stops kubelet {version}; not checked: {not_checked}"))
-                    .advise("run kq as root on the node, or take a new snapshot there")
-            }
-            Self::Starts { version, .. } => Wording::new(format!("kubelet {version} starts")),
-            Self::Stops { text, cause, is_panic, certainty, fix, writes, .. } => {
-                let verb = if *is_panic { "panics" } else { "exits" };
-                let sure = match certainty {
-                    Certainty::Certain => String::new(),
-                    other => format!(" ({other})"),
-                };
-                let wording = Wording::new(format!(
-                    "the kubelet {verb} at its start{sure}: {cause}"
-                ))
-                .because(text.as_str())
-                .leads_to(format!(
-                    "the node becomes NotReady; running containers keep running without a kubelet{}",
-                    written(writes)
-                ));
-                fix.iter().fold(wording, |wording, fix| wording.advise(fix.as_str()))
-            }
-            Self::PanicsWithDevice { text, pod, resource, device, certainty } => {
-                let found = match certainty {
-                    Certainty::Possible => format!(
-                        "the kubelet may panic when it admits {pod}: {device} of {resource} is unhealthy, or its plugin no longer lists it"
-                    ),
-                    _ => format!(
-                        "the kubelet panics when it admits {pod} ({certainty}): the plugin of {resource} no longer lists {device}"
-                    ),
-                };
-                Wording::new(found)
-                .because(text.as_str())
-                .leads_to("the kubelet panics at every start at which the plugin registers before the pods are admitted")
-                .advise(format!("delete {pod} before the change, or remove its entry: kq devices repair --remove-stale"))
-            }
-            Self::StopsThen { text, cause, fix } => {
-                let wording = Wording::new(format!(
-                    "once that is fixed, the kubelet fails: {cause}"
-                ))
-                .because(text.as_str());
-                fix.iter().fold(wording, |wording, fix| wording.advise(fix.as_str()))
-            }
-            Self::Warns { text } => Wording::new(format!("the kubelet starts and logs: {text}")),
-            Self::Ignores { text, strict_error, path } => {
-                Wording::new(format!("the kubelet starts and ignores: {strict_error}"))
-                    .because(text.as_str())
-                    .advise(format!("correct the name of the field in {path}, or remove it"))
-            }
-            Self::OtherDriver { text, configured, runtime } => Wording::new(format!(
-                "the kubelet starts and ignores cgroupDriver {configured}: the runtime reports {runtime}"
-            ))
-            .because(text.as_str())
-            .advise(format!(
-                "set cgroupDriver: {runtime} in the kubelet's configuration: it counts again when a runtime does not report its driver"
-            )),
-            Self::Drops { path, field } => Wording::new(format!(
-                "the kubelet starts without {field} of {path}, which it does not know, and logs nothing"
-            ))
-            .advise(format!("correct the name of the field in {path}, or remove it")),
-            Self::Unknown { reason, text } => {
-                let wording = Wording::new(reason.as_str());
-                text.iter().fold(wording, |wording, text| {
-                    wording
-                        .because(text.as_str())
-                        .advise("read the state files: run kq on the node, or pass a snapshot of it")
-                })
-            }
         }
     }
 }

@@ -88,7 +88,7 @@ impl KubeletStart {
         let worst = self.findings.iter().map(|(finding, _)| finding).min_by_key(|it| it.severity());
         let starts =
             StartFinding::Starts { version: version.to_string(), not_checked: self.not_checked() };
-        worst.filter(|it| it.severity() < Severity::Warning).unwrap_or(&starts).wording().found
+        worst.filter(|it| it.severity() < Severity::Warning).unwrap_or(&starts).sentences().found
     }
 
     /// Adds what the kubelet has written before the problem that ends its start.

@@ -1,16 +1,14 @@
 //! The effect of a change on a node, in every domain: the answer of `kq what-if`. Pure.
 
 pub mod change;
+mod fate;
 mod parse;
 mod rule;
 mod view;
-mod wording;
 
+pub use fate::{OpenCause, PendingReason, PodFate, ResizeRefusal, ResizeRestart, RestartCause};
 pub use parse::{ChangeError, parse};
-pub use rule::{
-    AllocatableChange, Effect, EvictionChange, ImageGcChange, OpenCause, PendingReason, PodFate,
-    ResizeRefusal, ResizeRestart, RestartCause, WhatIfRule,
-};
+pub use rule::{AllocatableChange, Effect, EvictionChange, ImageGcChange, WhatIfRule};
 pub use view::{changes_table, script, table, wide};
 
 use change::{ChangeKind, KINDS};

@@ -1,31 +1,50 @@
-//! The effects of a change, as data; `wording` has the sentences.
+//! The effects of a change, with their sentences.
 
 use super::PodResult;
+use super::fate::{PodFate, RestartCause, or};
 use crate::kubelet_start::StartFinding;
 use crate::question::devices::plan::Holder;
 use crate::question::reclaim::{ReclaimAhead, Sufficiency};
-use kq_answer::reason::Reason;
 use kq_answer::{Rule, RuleFinding, Severity, Wording};
+use kq_k8s::version::KubeletVersion;
+use kq_output::units;
 use serde::Serialize;
 
 /// An effect of a change.
 pub type Effect = RuleFinding<WhatIfRule>;
 
 /// The rules of `kq what-if`.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Wording)]
 #[serde(tag = "id", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum WhatIfRule {
     /// The start of the kubelet.
+    #[wording(_0.sentences())]
     KubeletStart(StartFinding),
     /// The outcome of a pod.
+    #[wording(_0.sentences())]
     Pod(PodFate),
     /// The pods that are not reported one by one.
+    #[text(kept: 1 => "1 pod keeps its containers")]
+    #[text("{kept} pods keep their containers")]
     Pods {
         kept: usize,
         /// How many end, restart or wait, for certain or perhaps.
         others: usize,
     },
     /// At the next start of the kubelet, not before.
+    #[text(
+        if pods.len() == 1 => "stays until the next start of the kubelet, then {then}",
+        then = then(results, depends_on.as_ref(), reason, message)
+    )]
+    #[text(
+        "{count} pods stay until the next start of the kubelet, then {then}",
+        count = pods.len(),
+        then = then(results, depends_on.as_ref(), reason, message)
+    )]
+    #[why(
+        "the kubelet checks labels, taints and resources when it admits a pod, and it admits all \
+         pods again at its start"
+    )]
     NextStart {
         pods: Vec<String>,
         /// One, or the possible ones.
@@ -36,8 +55,28 @@ pub enum WhatIfRule {
         depends_on: Option<String>,
     },
     /// A container holds devices that its plugin lists no longer.
+    #[text(
+        "{container} holds {devices} of {resource}, which is gone; a new admission of the pod \
+         would {outcome}",
+        container = &_0.container,
+        devices = _0.devices.join(", "),
+        resource = &_0.resource,
+        outcome = if _0.is_refused_again { "fail" } else { "get another device" }
+    )]
+    #[leads_to(
+        "the container keeps the device until its pod is deleted; a restart of the kubelet changes \
+         nothing"
+    )]
+    #[command("kq devices plan --unhealthy ID")]
     DeviceHeld(Holder),
     /// Values of cgroups.
+    #[text(later: 0 => "cgroup values change: {now} within a minute")]
+    #[text(now: 0 => "cgroup values change: {later} when the container or pod is next created")]
+    #[text(
+        "cgroup values change: {now} within a minute, {later} when the container or pod is next \
+         created"
+    )]
+    #[why("at its start, the kubelet does not update quotas, limits and pids.max of running pods")]
     CgroupValues {
         /// How many change at once or within a minute.
         now: usize,
@@ -45,8 +84,25 @@ pub enum WhatIfRule {
         later: usize,
     },
     /// The QoS cgroups between the start of the kubelet and its first update.
+    #[text(
+        "{file} of the Burstable QoS cgroup is {value} until the first update, up to 60 s after \
+         the start"
+    )]
+    #[why("the kubelet writes it at its start, before it knows any pod")]
+    #[leads_to(
+        "while the CPUs are busy, all Burstable pods together get no more CPU time than the \
+         BestEffort pods"
+    )]
     QosCgroupsReset { file: String, value: String },
     /// The huge pages of the cgroup of all pods between the start of the kubelet and its first update.
+    #[text(
+        "{file} and {reserved} of kubepods are {value} until the first update, up to 60 s after \
+         the start"
+    )]
+    #[why(
+        "the kubelet writes what node allocatable has at its start, and 2^62 with the QoS cgroups"
+    )]
+    #[leads_to("pods that use more huge pages than that get no others until then")]
     HugePagesReset {
         file: String,
         /// The file of the pages that mappings reserve.
@@ -54,6 +110,13 @@ pub enum WhatIfRule {
         value: String,
     },
     /// The cgroups of all pods are another tree.
+    #[text("the cgroups of pods are below {after}, no longer below {before}")]
+    #[leads_to(
+        is_left: true =>
+        "{before} stays with the cgroups of the old pods, empty, and its weight counts next to \
+         that of {after}"
+    )]
+    #[advice(is_left: true => "drain the node before the change, and reboot it")]
     CgroupsMove {
         /// The cgroup of all pods before.
         before: String,
@@ -62,18 +125,58 @@ pub enum WhatIfRule {
         is_left: bool,
     },
     /// The kubelet and the runtime have different cgroup drivers.
+    #[text("the kubelet manages cgroups by {kubelet}, the runtime by {runtime}")]
+    #[leads_to(
+        "the cgroups of a pod are in two trees, and its limits do not hold for its containers"
+    )]
+    #[advice("give both the same driver")]
     DriversDiffer { kubelet: String, runtime: String },
     /// The kubelet registers under another name.
+    #[text("the kubelet registers as {name}, not as {node}")]
+    #[leads_to(static_pods: 0 => "{node} becomes NotReady, and its pods are left alone")]
+    #[leads_to(
+        "{node} becomes NotReady, its pods are left alone, and the {static_pods} static pods start \
+         a second time under new names"
+    )]
+    #[advice("keep the name, or delete the Node object and drain the node first")]
     OtherNodeName { name: String, node: String, static_pods: usize },
     /// The readiness of containers with a readiness or startup probe after the start.
+    #[text(
+        containers: 1, is_kept: true =>
+        "1 container with a readiness or startup probe keeps its readiness at the start"
+    )]
+    #[text(
+        is_kept: true =>
+        "{containers} containers with a readiness or startup probe keep their readiness at the \
+         start"
+    )]
+    #[text(
+        containers: 1 =>
+        "1 container with a readiness or startup probe is unready until the first success"
+    )]
+    #[text(
+        "{containers} containers with a readiness or startup probe are unready until the first \
+         success"
+    )]
+    #[leads_to(
+        is_kept: true =>
+        "after failureThreshold failures, a container that stopped answering is unready"
+    )]
+    #[leads_to("the pods leave the endpoints of Services for that time")]
     Readiness { containers: usize, is_kept: bool },
     /// The resources that the scheduler has for pods.
+    #[wording(_0.sentences())]
     Allocatable(AllocatableChange),
     /// The first collection of images.
+    #[wording(_0.sentences())]
     ImageGc(ImageGcChange),
     /// The thresholds of eviction.
+    #[wording(_0.sentences())]
     Eviction(EvictionChange),
     /// A kubelet of another version acts otherwise.
+    #[text("{what} (since {since})")]
+    #[leads_to(if !about.is_empty() => "{about}")]
+    #[advice(advice: Some(advice) => "{advice}")]
     Behaviour {
         /// Which.
         behaviour: String,
@@ -85,6 +188,9 @@ pub enum WhatIfRule {
         advice: Option<String>,
     },
     /// The kubelet has a fault that a patch release ends.
+    #[text(if about.is_empty() => "kubelet {patches} only: {what}")]
+    #[text("kubelet {patches} only: {what}: {about}", about = about.join(", "))]
+    #[advice("install kubelet {fixed} or later")]
     PatchFault {
         fault: String,
         /// The patches with it: `1.35.0 to 1.35.3`.
@@ -96,260 +202,19 @@ pub enum WhatIfRule {
         about: Vec<String>,
     },
     /// The version is none that kq knows.
+    #[text("kubelet {version} is not a version that kq knows: kq applies the rules of {used}")]
+    #[why(
+        "kq knows the kubelets {oldest} to {newest}",
+        oldest = KubeletVersion::OLDEST,
+        newest = KubeletVersion::NEWEST
+    )]
     VersionUnknown { version: String, used: String },
     /// The machine or the runtime restarts.
+    #[text("{what}: {effect}")]
     Restarts { what: String, effect: String },
     /// A fact that decides is not known.
+    #[text("{about}: {reason}")]
     Missing { about: String, reason: String },
-}
-
-/// The outcome of a pod.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(tag = "result", rename_all = "camelCase", rename_all_fields = "camelCase")]
-pub enum PodFate {
-    Refused {
-        reason: String,
-        message: String,
-    },
-    Preempted {
-        for_pod: String,
-    },
-    Evicted {
-        condition: String,
-        place: usize,
-    },
-    Deleted {
-        taint: String,
-    },
-    Restarts {
-        containers: Vec<String>,
-        cause: RestartCause,
-    },
-    /// The kubelet ends it before the machine shuts down.
-    Terminated {
-        /// What it gets to end.
-        seconds: Option<i64>,
-        message: String,
-    },
-    /// Its containers end, and its `restartPolicy` starts none again.
-    Ends {
-        containers: Vec<String>,
-        cause: RestartCause,
-    },
-    ResizeRefused {
-        refusal: ResizeRefusal,
-    },
-    ResizeWaits {
-        reason: PendingReason,
-        message: String,
-        has_conditions: bool,
-    },
-    ResizeFails {
-        message: String,
-        is_least: bool,
-        has_conditions: bool,
-    },
-    ResizeOpen {
-        limit: u64,
-        restarts: Vec<ResizeRestart>,
-    },
-    ResizeRestarts {
-        restarts: Vec<ResizeRestart>,
-    },
-    Starts {},
-    NotAdmitted {
-        reason: String,
-        message: String,
-    },
-    Open {
-        outcomes: Vec<PodResult>,
-        cause: String,
-    },
-}
-
-/// Why containers restart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Reason)]
-#[reason(plain)]
-pub enum RestartCause {
-    /// The machine reboots.
-    #[text("no container survives a reboot")]
-    Reboot,
-    /// The cgroups of the pods have other names after the start.
-    #[text(
-        "the kubelet kills a pod that runs without a cgroup in the tree of the new cgroupDriver or \
-         cgroupRoot"
-    )]
-    CgroupsMoved,
-    /// The container did not run before.
-    #[text("not running now, and the kubelet forgets the back-off at its start")]
-    NotRunning,
-    /// The kubelet has no record of the container's resources, so it resizes the container; its
-    /// `resizePolicy` is `RestartContainer`.
-    #[text(
-        "the kubelet has no record of its resources in actuated_pods_state, and its resizePolicy \
-         is RestartContainer"
-    )]
-    ResizePolicy,
-    /// A resize changes a resource for which its `resizePolicy` is `RestartContainer`.
-    #[text("its resizePolicy is RestartContainer for a resource that the resize changes")]
-    Resize,
-    /// A kubelet of another minor version gives the static pod another UID.
-    #[text(
-        "the UID of a static pod is a hash over all fields of the Pod type, and a kubelet of \
-         another minor version has other fields"
-    )]
-    NewUid,
-    /// Another manifest takes the place of the static pod's.
-    #[text("its manifest takes the place of that of a static pod of the same name")]
-    Replaced,
-}
-
-/// A container that restarts for its `resizePolicy`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ResizeRestart {
-    pub container: String,
-    /// The resized resources with this policy.
-    pub resources: Vec<&'static str>,
-}
-
-/// The reason of the condition `PodResizePending`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Reason)]
-#[reason(plain, case = "PascalCase")]
-pub enum PendingReason {
-    /// Never, while the node is as it is.
-    #[text("Infeasible")]
-    Infeasible,
-    /// The kubelet tries it again.
-    #[text("Deferred")]
-    Deferred,
-}
-
-/// Why there is no resize: the message of the API server (`ValidatePodResize`,
-/// `pkg/apis/core/validation/validation.go`, read in 1.36.2, 1.33.5 and 1.32.10).
-#[derive(Clone, Debug, PartialEq, Eq, Reason)]
-#[reason(tag = "refusal", case = "camelCase")]
-pub enum ResizeRefusal {
-    /// The kubelet's gate is off.
-    #[text(
-        "there is no in-place resize on this node: InPlacePodVerticalScaling is disabled (kubelet {version})"
-    )]
-    NoSuchResize { version: String },
-    /// The pod is static.
-    #[text("Forbidden: static pods cannot be resized")]
-    StaticPod,
-    /// The pod is for Windows.
-    #[text("Forbidden: windows pods cannot be resized")]
-    WindowsPod,
-    /// The pod has resources as a whole, before 1.35.
-    #[text("Forbidden: pods with pod-level resources cannot be resized")]
-    PodLevelResources,
-    /// The pod has resources as a whole, and the gate is off.
-    #[text(
-        "Forbidden: resize of pods with pod-level resources is forbidden when InPlacePodLevelResourcesVerticalScalingEnabled feature gate is disabled"
-    )]
-    PodLevelGate,
-    /// An init container without `restartPolicy: Always`.
-    #[text("spec: Forbidden: resources for non-sidecar init containers are immutable")]
-    InitContainer,
-    /// The same, with a policy that restarts it.
-    #[text(
-        "spec.initContainers: Forbidden: non-sidecar init containers with a resize policy of RestartContainer cannot be resized"
-    )]
-    InitContainerPolicy,
-    /// A policy that restarts containers, in a pod that restarts none.
-    #[text(
-        "spec.containers[{at}].resizePolicy: Invalid value: \"RestartContainer\": must be 'NotRequired' when pod `restartPolicy` is 'Never'"
-    )]
-    PolicyOfNever { at: usize },
-    /// A lower memory limit without a restart, in 1.33. `list`: `containers`, or `initContainers` for a sidecar.
-    #[text(
-        "spec.{list}[{at}].resources.limits[memory]: Forbidden: memory limits cannot be decreased unless resizePolicy is RestartContainer"
-    )]
-    LowerMemoryLimit { list: &'static str, at: usize },
-    /// A memory limit where there was none, without a restart, in 1.33.
-    #[text(
-        "spec.{list}[{at}].resources.limits[memory]: Forbidden: memory limits cannot be added unless resizePolicy is RestartContainer"
-    )]
-    AddedMemoryLimit { list: &'static str, at: usize },
-}
-
-/// Why the outcome of a pod is open.
-#[derive(Clone, Debug, PartialEq, Eq, Reason)]
-#[reason(tag = "cause")]
-pub enum OpenCause {
-    /// The plugin may register before or after the admission of the pods.
-    #[text(
-        "whether the device plugin of {resource} registers before the kubelet admits the pods (a \
-         listening plugin registered 0.3 to 0.5 s before that on a real node)"
-    )]
-    PluginRegisters { resource: String },
-    /// A device that the kubelet forgot.
-    #[text(
-        "the kubelet forgot the {resource} of this pod; real kubelets have kept such pods and have \
-         refused them"
-    )]
-    DeviceForgotten { resource: String },
-    /// The kubelet finds the running container or one that exited before it.
-    #[text(
-        "{container} has restarted: this kubelet finds any of its containers, the one that runs or \
-         one that exited"
-    )]
-    ContainerFound { container: String },
-    /// The order in which a kubelet that starts comes to its pods, and its choice among equal ones.
-    #[text(
-        "the kubelet {choices}",
-        choices = choices([(*by_sources, SOURCES), (*by_ties, TIES), (*by_equal_victims, VICTIMS)])
-    )]
-    StartOrder {
-        /// The source that it comes to first: its folder or the API server.
-        by_sources: bool,
-        /// The order of pods that were created in the same second.
-        by_ties: bool,
-        /// The choice among equal pods that a critical pod may preempt.
-        by_equal_victims: bool,
-    },
-    /// The order of pods of the same second, which are more than are tried out.
-    #[text(
-        "the kubelet {choices}; {pods} of them are too many to try",
-        choices = choices([(*by_sources, SOURCES), (true, TIES)])
-    )]
-    ManyTied { pods: usize, by_sources: bool },
-    /// The order in which pods that are added at once reach the kubelet.
-    #[text("the pods that are added reach the kubelet in any order")]
-    ArrivalOrder,
-    /// The pods before it in the order of eviction use enough or not.
-    #[text(
-        "the eviction manager stops once the pods evicted earlier free enough, and their usage is \
-         unknown"
-    )]
-    Usage,
-    /// The images and dead containers that go before it free enough or not.
-    #[text(
-        "the kubelet removes dead containers and unused images first, and it is unknown whether \
-         that is enough"
-    )]
-    Reclaim,
-    /// The memory in use is below a new limit or not.
-    #[text("whether the memory in use is below the new limit is unknown")]
-    MemoryInUse,
-}
-
-/// What decides between the ends of pods at a start, as what the kubelet does.
-const SOURCES: &str =
-    "admits static pods before or after those of the API server, as it reads its sources";
-const TIES: &str = "admits pods created in the same second in random order";
-const VICTIMS: &str = "chooses at random among equal pods that it may preempt";
-
-fn choices<const N: usize>(choices: [(bool, &str); N]) -> String {
-    let open = choices.into_iter().filter(|(is_open, _)| *is_open);
-    open.map(|(_, text)| text).collect::<Vec<_>>().join(", and ")
-}
-
-impl OpenCause {
-    /// The choice among equal pods that a critical pod may preempt.
-    pub const EQUAL_VICTIMS: Self =
-        Self::StartOrder { by_sources: false, by_ties: false, by_equal_victims: true };
 }
 
 /// The resources that the scheduler has for pods.
@@ -365,15 +230,50 @@ pub struct AllocatableChange {
     pub is_exceeded: bool,
 }
 
+impl AllocatableChange {
+    fn sentences(&self) -> Wording {
+        let Self { resource, before, after, requested, is_exceeded } = self;
+        let wording = Wording::new(format!("allocatable {resource}: {before} becomes {after}"));
+        match is_exceeded {
+            true => wording.leads_to(format!(
+                "the remaining pods request {requested}: the scheduler places no further pod that requests {resource} here"
+            )),
+            false => wording,
+        }
+    }
+}
+
 /// The first collection of images after the change.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Wording)]
 #[serde(tag = "state", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum ImageGcChange {
     /// It removes images that the present settings leave.
+    #[text(
+        "image garbage collection removes {images} images ({size}) instead of {before}, {first} \
+         first",
+        size = units::bytes(*bytes)
+    )]
+    #[advice("pin the images that must stay")]
+    #[command("kq gc dry-run")]
     Removes { images: usize, bytes: u64, first: String, before: usize },
     /// It cannot free enough.
+    #[text("image garbage collection cannot free enough: {error}")]
+    #[leads_to("the disk fills up to the thresholds of eviction")]
+    #[command("kq gc dry-run")]
     FallsShort { error: String },
     /// The kubelet forgets when it found images and when they were used last.
+    #[text(
+        "the first collection, at the start, frees {first}; the next one, 5 minutes later, removes \
+         {next}",
+        first = if error.is_some() { "nothing" } else { "what it wants" },
+        next = removed(*images, *bytes, *is_certain)
+    )]
+    #[why(
+        "a kubelet that starts has found every image just now, and forgets when it was last used"
+    )]
+    #[leads_to(next_error: Some(error), error: _ => "{error}")]
+    #[leads_to(error: Some(error) => "{error}")]
+    #[command("kq gc dry-run")]
     FromStart {
         /// Why the first collection, at the start, frees too little; `None`: it frees enough.
         error: Option<String>,
@@ -392,10 +292,17 @@ pub enum ImageGcChange {
 }
 
 /// The thresholds of eviction after the change.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Wording)]
 #[serde(tag = "state", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum EvictionChange {
     /// The available amount is below the threshold.
+    #[text(
+        "{signal}: {available} available, below the threshold of {threshold}",
+        available = units::bytes(*available),
+        threshold = units::bytes(*threshold)
+    )]
+    #[leads_to("{consequence}", consequence = evicted(first, *reclaim))]
+    #[command("kq evict rank")]
     Crossed {
         signal: String,
         available: u64,
@@ -405,10 +312,27 @@ pub enum EvictionChange {
         reclaim: Option<ReclaimAhead>,
     },
     /// It was crossed, and is not any more.
+    #[text("{signal}: no longer below its threshold")]
     Relieved { signal: String },
     /// The signals have no threshold any more.
+    #[text("no threshold of eviction any more: {signals}", signals = signals.join(", "))]
+    #[why(
+        "an evictionHard that is set replaces all defaults, unless mergeDefaultEvictionSettings is \
+         true"
+    )]
+    #[leads_to(
+        "the kubelet does not evict when they run out: the kernel kills processes, or the disk \
+         fills up"
+    )]
+    #[advice("name every signal in evictionHard")]
     Off { signals: Vec<String> },
     /// The thresholds change, and what they are compared with is not measured.
+    #[text(
+        "the threshold changes, and whether it is crossed is not known: {signals}: the kubelet's \
+         measurements are missing",
+        signals = signals.join(", ")
+    )]
+    #[advice("run kq as root on the node, or take a snapshot there")]
     Unmeasured { signals: Vec<String> },
 }
 
@@ -472,5 +396,29 @@ impl Rule for WhatIfRule {
 
     fn wording(&self) -> Wording {
         self.sentences()
+    }
+}
+
+/// Returns the possible results at the next start, with what decides between them, or the kubelet's reason and message.
+fn then(results: &[PodResult], depends_on: Option<&String>, reason: &str, message: &str) -> String {
+    match depends_on {
+        Some(cause) => format!("{}: {cause}", or(results)),
+        None => format!("{}: {reason}: {message}", or(results)),
+    }
+}
+
+fn removed(images: usize, bytes: u64, is_certain: bool) -> String {
+    let up_to = if is_certain { "" } else { "up to " };
+    match images {
+        0 => "no image".to_owned(),
+        _ => format!("{up_to}{} ({})", units::counted(images, "image"), units::bytes(bytes)),
+    }
+}
+
+fn evicted(first: &[String], reclaim: Option<ReclaimAhead>) -> String {
+    match (reclaim, first) {
+        (Some(ahead), first) => ahead.consequence(first),
+        (None, []) => "the kubelet evicts pods".to_owned(),
+        (None, [first, ..]) => format!("the kubelet evicts pods, {first} first"),
     }
 }

@@ -8,6 +8,23 @@ use kq_output::screen::Tone;
 use kq_output::table::{Column, Rows, Table, or_dash};
 use std::fmt;
 
+impl fmt::Display for PodResult {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Refused => "refused",
+            Self::Preempted => "preempted",
+            Self::Evicted => "evicted",
+            Self::Deleted => "deleted",
+            Self::Terminated => "terminated",
+            Self::Ends => "ends",
+            Self::Restarts => "restarts",
+            Self::Waits => "waits",
+            Self::Starts => "starts",
+            Self::Kept => "kept",
+        })
+    }
+}
+
 impl fmt::Display for Written {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {

@@ -47,7 +47,7 @@ pub(super) fn link(drifts: &mut [NodeFinding], containers: &mut [NodeFinding]) {
 }
 
 /// Returns what follows, in one sentence.
-pub(super) fn sentence(follows: &[Follows]) -> Option<String> {
+pub(super) fn sentence(follows: &[Follows]) -> String {
     let parts: Vec<String> = follows
         .iter()
         .map(|it| match it {
@@ -63,7 +63,7 @@ pub(super) fn sentence(follows: &[Follows]) -> Option<String> {
             }
         })
         .collect();
-    (!parts.is_empty()).then(|| parts.join(", "))
+    parts.join(", ")
 }
 
 /// Returns true if a container has less CPU time than planned.

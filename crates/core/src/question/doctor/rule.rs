@@ -1,7 +1,10 @@
-//! The findings of node checks other than the cgroup checks; `wording` has the sentences.
+//! The findings of node checks other than the cgroup checks, and their sentences.
 
 use super::chain;
 use super::pod_rule::{Ended, Follows, MemoryLimit, OomKills, Restarts, Stuck, Throttling};
+use super::wording::{
+    amount, count, evicted, expired, first_of, not_requested, of_signal, rank, renewal, verbs,
+};
 use crate::kubelet_start::StartFinding;
 use crate::question::reclaim::ReclaimAhead;
 use kq_admission::preemption::ReadmissionResult;
@@ -17,10 +20,26 @@ use serde::Serialize;
 pub(super) type NodeFinding = RuleFinding<NodeRule>;
 
 /// The rules of a node. A rule has the same ID whether the check passes or fails.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Wording)]
 #[serde(tag = "id", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum NodeRule {
     /// A value of a cgroup that is not as planned.
+    #[text(file: None, verdict: Verdict::Extra => "the cgroup is not planned")]
+    #[text(file: None => "the cgroup is missing")]
+    #[text(
+        file: Some(file), verdict: Verdict::Missing => "{file} is missing, planned {planned}",
+        planned = planned.as_deref().unwrap_or("none")
+    )]
+    #[text(
+        file: Some(file) => "{file} is {actual}, planned {planned}",
+        actual = actual.as_deref().unwrap_or("none"),
+        planned = planned.as_deref().unwrap_or("none")
+    )]
+    #[why(reason: Some(reason) => "{reason}")]
+    #[leads_to(if !follows.is_empty() => "{chain}", chain = chain::sentence(follows))]
+    #[advice(left: None => "kq cgroup apply writes the planned value")]
+    #[advice(left: Some(left) => "kq cgroup apply leaves it: {left}")]
+    #[command("kq cgroup diff")]
     CgroupValues {
         /// The path below the root of the hierarchy.
         cgroup: String,
@@ -45,37 +64,60 @@ pub enum NodeRule {
         left: Option<String>,
     },
     /// The next start of the kubelet.
+    #[wording(match _0.severity() {
+        Severity::Ok | Severity::Info => _0.sentences(),
+        _ => _0.sentences().see("kq what-if kubelet-restart"),
+    })]
     KubeletStart(StartFinding),
     /// A kubelet that started a moment ago.
+    #[text("the kubelet started {age_seconds} s ago")]
+    #[why("systemd starts a kubelet that ends again after 10 s")]
+    #[leads_to("if it keeps exiting, no pod of the node is started, probed or evicted")]
+    #[advice("run doctor again in two minutes; journalctl -u kubelet shows why it exits")]
     KubeletAge {
         /// The age of its process.
         age_seconds: i64,
     },
     /// The conditions in the Node object.
+    #[wording(_0.sentences())]
     NodeConditions(Conditions),
     /// The kubelet's certificates.
+    #[wording(_0.sentences())]
     Certificates(Certificates),
     /// The next collection of images.
+    #[wording(_0.sentences())]
     ImageGc(ImageGc),
     /// The distance to the threshold of a signal.
+    #[wording(_0.sentences())]
     Eviction(Eviction),
     /// The devices of containers.
+    #[wording(_0.sentences())]
     Devices(Devices),
     /// The readmission of the pods by a restarted kubelet.
+    #[wording(_0.sentences())]
     KubeletRestart(Restart),
     /// The CPU quota of a container.
+    #[wording(_0.sentences())]
     CpuThrottling(Throttling),
     /// Memory that ran out in a container.
+    #[wording(_0.sentences())]
     OomKills(OomKills),
     /// The memory of a container compared with its limit.
+    #[wording(_0.sentences())]
     MemoryLimit(MemoryLimit),
     /// Containers that were started again.
+    #[wording(_0.sentences())]
     Restarts(Restarts),
     /// Pods that a component ended.
+    #[wording(_0.sentences())]
     EndedPods(Ended),
     /// Pods that do not come to run, or do not go.
+    #[wording(_0.sentences())]
     StuckPods(Stuck),
     /// A device or claim of a container that its plugin or driver calls unhealthy.
+    #[text("{device} of {resource} is {health}")]
+    #[why(if !message.is_empty() => "{message}")]
+    #[leads_to("the container keeps it until its pod is deleted")]
     ResourceHealth {
         /// The resource, or the claim.
         resource: String,
@@ -85,41 +127,80 @@ pub enum NodeRule {
         message: String,
     },
     /// Room for another critical pod.
+    #[wording(_0.sentences())]
     PreemptionHeadroom(Headroom),
 }
 
 /// The conditions in the Node object.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Wording)]
 #[serde(tag = "state", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Conditions {
+    #[text("the node is ready, without pressure")]
     Ok,
+    #[text("{reason}")]
+    #[advice("pass the Node object with --node-file, or a kubeconfig")]
     Unknown { reason: String },
+    #[text(if reason.is_empty() => "Ready is {status}")]
+    #[text("Ready is {status}: {reason}")]
+    #[leads_to(
+        "the node controller taints the node, and its pods are deleted after their tolerations"
+    )]
+    #[advice("read the kubelet's log: journalctl -u kubelet")]
     NotReady { status: String, reason: String },
+    #[text("the kubelet last reported the node's status at {heartbeat}, {age_seconds} s ago")]
+    #[why("a running kubelet reports at least every 5 minutes (nodeStatusReportFrequency)")]
+    #[leads_to("the conditions may be out of date")]
+    #[advice("check that the kubelet runs and reaches the API server")]
     Stale { heartbeat: Timestamp, age_seconds: i64 },
+    #[text("{conditions} True", conditions = conditions.join(", "))]
+    #[leads_to("the kubelet evicts pods, and rejects new ones that do not tolerate it")]
+    #[command("kq evict rank")]
     Pressure { conditions: Vec<String> },
 }
 
 /// The kubelet's certificates.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Wording)]
 #[serde(tag = "state", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Certificates {
+    #[text("the first to expire is valid for {days_left} days: {path}")]
     Ok { days_left: i64, path: String },
+    #[text("{reason}")]
+    #[advice("run kq as root on the node")]
     Unknown { reason: String },
+    #[text("the {usage} {path} expired at {not_after}")]
+    #[leads_to("{consequence}", consequence = expired(*usage))]
+    #[advice("{advice}", advice = renewal(*usage))]
     Expired { path: String, usage: CertificateUsage, not_after: Timestamp },
+    #[text("the {usage} {path} expires in {days_left} days, at {not_after}")]
+    #[why("the kubelet renews a certificate when 70% to 90% of its validity have passed")]
+    #[leads_to("{consequence}", consequence = expired(*usage))]
+    #[advice("{advice}", advice = renewal(*usage))]
     Expires { path: String, usage: CertificateUsage, not_after: Timestamp, days_left: i64 },
 }
 
 /// The next collection of images.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Wording)]
 #[serde(tag = "state", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum ImageGc {
-    Ok {
-        usage_percent: Option<i64>,
-        high_threshold_percent: i32,
-    },
-    Unknown {
-        reason: String,
-    },
+    #[text(
+        usage_percent: Some(usage) =>
+        "usage {usage}% is below imageGCHighThresholdPercent {high_threshold_percent}%"
+    )]
+    #[text("the next collection removes no image")]
+    Ok { usage_percent: Option<i64>, high_threshold_percent: i32 },
+    #[text("{reason}")]
+    #[advice("run kq as root on the node, with the container runtime up")]
+    #[command("kq gc dry-run")]
+    Unknown { reason: String },
+    #[text(
+        "usage {usage_percent}% has reached imageGCHighThresholdPercent {high_threshold_percent}%: \
+         {images} ({freed_bytes}), first {first}",
+        images = count(*images, "image is removed", "images are removed"),
+        freed_bytes = amount(*freed_bytes)
+    )]
+    #[leads_to("the kubelet removes them within 5 minutes; a pod that needs one pulls it again")]
+    #[advice("pin images that must stay, or free other space of the disk")]
+    #[command("kq gc dry-run")]
     Due {
         usage_percent: i64,
         high_threshold_percent: i32,
@@ -127,28 +208,47 @@ pub enum ImageGc {
         freed_bytes: i64,
         first: String,
     },
-    Fails {
-        error: String,
-    },
-    FallsShort {
-        usage_percent: i64,
-        wanted_bytes: i64,
-        freed_bytes: i64,
-        error: String,
-    },
+    #[text("image garbage collection fails: {error}")]
+    #[leads_to("no image is removed until the eviction threshold is crossed")]
+    #[advice("read the runtime's log: it reports the file system of the images")]
+    #[command("kq gc dry-run")]
+    Fails { error: String },
+    #[text(
+        "usage {usage_percent}%: image garbage collection must free {wanted_bytes} and can free \
+         {freed_bytes}",
+        wanted_bytes = amount(*wanted_bytes),
+        freed_bytes = amount(*freed_bytes)
+    )]
+    #[why("{error}")]
+    #[leads_to("the disk fills up to the eviction threshold, and pods are evicted")]
+    #[advice("remove other files: logs, volumes, data of other programs")]
+    #[command("kq gc dry-run")]
+    FallsShort { usage_percent: i64, wanted_bytes: i64, freed_bytes: i64, error: String },
 }
 
 /// The distance to the threshold of a signal.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Wording)]
 #[serde(tag = "state", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Eviction {
-    Ok {
-        signals: usize,
-    },
-    Unknown {
-        signal: Option<String>,
-        reason: String,
-    },
+    #[text(
+        "none of {signals} is near its threshold",
+        signals = count(*signals, "signal", "signals")
+    )]
+    Ok { signals: usize },
+    #[text(signal: Some(signal) => "{signal}: {reason}")]
+    #[text("{reason}")]
+    #[advice("let kq reach the kubelet's API, or pass --stats to kq evict rank")]
+    #[command("{rank}", rank = rank(signal.as_deref().unwrap_or("memory.available")))]
+    Unknown { signal: Option<String>, reason: String },
+    #[text(
+        "{signal}: {available} left, the threshold is {threshold}: {margin} to go",
+        available = of_signal(signal, *available),
+        threshold = of_signal(signal, *threshold),
+        margin = of_signal(signal, *margin)
+    )]
+    #[leads_to("{consequence}", consequence = evicted(first, *reclaim))]
+    #[advice("free the resource before the threshold is crossed")]
+    #[command("{command}", command = rank(signal))]
     Near {
         signal: String,
         available: i64,
@@ -158,6 +258,14 @@ pub enum Eviction {
         /// What is reclaimed before; `None`: nothing.
         reclaim: Option<ReclaimAhead>,
     },
+    #[text(
+        "{signal}: {available} left, below the threshold {threshold}",
+        available = of_signal(signal, *available),
+        threshold = of_signal(signal, *threshold)
+    )]
+    #[leads_to("{consequence}", consequence = evicted(first, *reclaim))]
+    #[advice("free the resource, or move pods away")]
+    #[command("{command}", command = rank(signal))]
     Crossed {
         signal: String,
         available: i64,
@@ -169,36 +277,76 @@ pub enum Eviction {
 }
 
 /// The devices of containers.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Wording)]
 #[serde(tag = "state", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Devices {
+    #[text(
+        "{devices}, all consistent",
+        devices = count(*devices, "device in use", "devices in use")
+    )]
     Ok { devices: usize },
+    #[text("{reason}")]
+    #[advice("run kq as root on the node")]
+    #[command("kq devices list")]
     Unknown { reason: String },
+    #[text("{device} of {resource}: {reason}")]
+    #[leads_to("two containers share a device that is allocated to each of them")]
+    #[advice("delete the younger of the pods")]
+    #[command("kq devices list")]
     Double { resource: String, device: String, reason: String },
+    #[text("{device} of {resource}: {reason}")]
+    #[leads_to(
+        "the container keeps the device until its pod is deleted; a restart of the kubelet changes \
+         nothing"
+    )]
+    #[advice("read the plugin's log; delete the pod to get another device")]
+    #[command("kq devices list")]
     Unhealthy { resource: String, device: String, reason: String },
+    #[text("{device} of {resource}: {reason}")]
+    #[leads_to("the kubelet removes the entry when a pod next requests devices")]
+    #[advice(
+        "nothing while the kubelet runs; kq devices repair --remove-stale where it is stopped"
+    )]
+    #[command("kq devices list")]
     Stale { resource: String, device: String, reason: String },
+    #[text("{device} of {resource}: {reason}")]
+    #[leads_to("a restarted kubelet reads its checkpoint, not its present memory")]
+    #[advice("check the details before the kubelet is restarted")]
+    #[command("kq devices list")]
     Inconsistent { resource: String, device: String, reason: String },
+    #[text("{resource}: the Node object has {capacity}, and none is healthy")]
+    #[leads_to("no pod that requests the resource is admitted")]
+    #[advice("check that its plugin runs and is registered")]
+    #[command("kq devices plugins")]
     NoneHealthy { resource: String, capacity: i64 },
 }
 
 /// The readmission of the pods by a restarted kubelet.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Wording)]
 #[serde(tag = "state", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Restart {
-    Ok {
-        pods: usize,
-    },
-    Unknown {
-        reason: String,
-    },
-    Refuses {
-        reason: String,
-        message: String,
-    },
-    Kills {
-        for_pod: String,
-    },
+    #[text("a restarted kubelet admits {pods} again", pods = count(*pods, "pod", "pods"))]
+    Ok { pods: usize },
+    #[text("{reason}")]
+    #[advice("pass --node-file and --pods")]
+    #[command("kq admit explain --kubelet-restart")]
+    Unknown { reason: String },
+    #[text("a restarted kubelet rejects the pod: {reason}: {message}")]
+    #[leads_to("its containers are stopped, and the pod fails")]
+    #[advice("move the pod before the kubelet is restarted")]
+    #[command("kq admit explain --kubelet-restart")]
+    Refuses { reason: String, message: String },
+    #[text("a restarted kubelet kills the pod for {for_pod}")]
+    #[leads_to("its containers are stopped, and the pod fails")]
+    #[advice("make room before the kubelet is restarted")]
+    #[command("kq admit explain --kubelet-restart")]
+    Kills { for_pod: String },
     /// One of several ends, by an order that is left to chance.
+    #[text("a restarted kubelet {ends} the pod: {cause}", ends = verbs(ends))]
+    #[why(message: Some(message) => "{message}")]
+    #[leads_to("where it ends, its containers are stopped, and the pod fails")]
+    #[advice("move the pod, or make room, before the kubelet is restarted")]
+    #[command("kq admit explain --kubelet-restart")]
     Open {
         /// The ends; the first is that in the usual order.
         ends: Vec<ReadmissionResult>,
@@ -210,16 +358,24 @@ pub enum Restart {
 }
 
 /// Room for another critical pod.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Wording)]
 #[serde(tag = "state", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Headroom {
-    Ok {
-        free_milli_cpu: i64,
-        free_memory_bytes: i64,
-    },
-    Unknown {
-        reason: String,
-    },
+    #[text("{found}", found = not_requested(*free_milli_cpu, *free_memory_bytes))]
+    Ok { free_milli_cpu: i64, free_memory_bytes: i64 },
+    #[text("{reason}")]
+    #[command("kq preempt explain FILE --static")]
+    Unknown { reason: String },
+    #[text(
+        "{free_memory_bytes}; a critical pod with {needs_milli_cpu}m CPU preempts {victims}",
+        free_memory_bytes = not_requested(*free_milli_cpu, *free_memory_bytes),
+        victims = first_of(victims)
+    )]
+    #[why(
+        "the kubelet orders victims by QoS class, distance and requests, not by priority or \
+         disruption budget"
+    )]
+    #[command("kq preempt explain FILE --static")]
     Preempts {
         free_milli_cpu: i64,
         free_memory_bytes: i64,
@@ -341,70 +497,6 @@ impl Rule for NodeRule {
     }
 
     fn wording(&self) -> Wording {
-        match self {
-            Self::CgroupValues {
-                file, planned, actual, reason, verdict, left, follows, ..
-            } => {
-                let planned = planned.as_deref().unwrap_or("none");
-                let actual = actual.as_deref().unwrap_or("none");
-                let wording = Wording::new(match (file, verdict) {
-                    (None, Verdict::Extra) => "the cgroup is not planned".to_owned(),
-                    (None, _) => "the cgroup is missing".to_owned(),
-                    (Some(file), Verdict::Missing) => {
-                        format!("{file} is missing, planned {planned}")
-                    }
-                    (Some(file), _) => format!("{file} is {actual}, planned {planned}"),
-                });
-                let wording =
-                    reason.iter().fold(wording, |wording, reason| wording.because(reason));
-                let wording = match chain::sentence(follows) {
-                    Some(sentence) => wording.leads_to(sentence),
-                    None => wording,
-                };
-                let wording = match left {
-                    None => wording.advise("kq cgroup apply writes the planned value"),
-                    Some(why) => wording.advise(format!("kq cgroup apply leaves it: {why}")),
-                };
-                wording.see("kq cgroup diff")
-            }
-            Self::KubeletStart(start) => {
-                let wording = start.wording();
-                match start.severity() {
-                    Severity::Ok | Severity::Info => wording,
-                    _ => wording.see("kq what-if kubelet-restart"),
-                }
-            }
-            Self::KubeletAge { age_seconds } => {
-                Wording::new(format!("the kubelet started {age_seconds} s ago"))
-                    .because("systemd starts a kubelet that ends again after 10 s")
-                    .leads_to(
-                        "if it keeps exiting, no pod of the node is started, probed or evicted",
-                    )
-                    .advise(
-                        "run doctor again in two minutes; journalctl -u kubelet shows why it exits",
-                    )
-            }
-            Self::NodeConditions(state) => state.wording(),
-            Self::Certificates(state) => state.wording(),
-            Self::ImageGc(state) => state.wording(),
-            Self::Eviction(state) => state.wording(),
-            Self::Devices(state) => state.wording(),
-            Self::KubeletRestart(state) => state.wording(),
-            Self::CpuThrottling(state) => state.wording(),
-            Self::OomKills(state) => state.wording(),
-            Self::MemoryLimit(state) => state.wording(),
-            Self::Restarts(state) => state.wording(),
-            Self::EndedPods(state) => state.wording(),
-            Self::StuckPods(state) => state.wording(),
-            Self::ResourceHealth { resource, device, health, message } => {
-                let wording = Wording::new(format!("{device} of {resource} is {health}"))
-                    .leads_to("the container keeps it until its pod is deleted");
-                match message.as_str() {
-                    "" => wording,
-                    message => wording.because(message),
-                }
-            }
-            Self::PreemptionHeadroom(state) => state.wording(),
-        }
+        self.sentences()
     }
 }

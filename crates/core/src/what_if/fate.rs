@@ -1,0 +1,366 @@
+//! The outcomes of pods and their causes, with their sentences.
+
+use super::PodResult;
+use kq_answer::Wording;
+use kq_answer::reason::Reason;
+use serde::Serialize;
+
+/// The consequence for a pod that the kubelet refuses (`rejectPod`, `pkg/kubelet/kubelet.go`).
+const REFUSED: &str = "its containers are stopped; its phase becomes Failed with this reason and the message after \"Pod was \
+                       rejected: \", or Succeeded without a reason where each container exits with 0";
+
+/// The consequence for a pod that the kubelet ends.
+const ENDS: &str = "its containers are stopped; its phase becomes Failed with this reason, or Succeeded without a \
+                    reason where each container exits with 0";
+
+/// The outcome of a pod.
+#[derive(Clone, Debug, PartialEq, Serialize, Wording)]
+#[serde(tag = "result", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum PodFate {
+    #[text("refused when the kubelet starts: {reason}: {message}")]
+    #[leads_to("{consequence}", consequence = REFUSED)]
+    #[advice("drain the pod before the change, or free what it needs")]
+    Refused { reason: String, message: String },
+    #[text("preempted for the critical pod {for_pod}")]
+    #[leads_to("{consequence}", consequence = ENDS)]
+    #[advice("drain the pod before the change, or free what the critical pod needs")]
+    Preempted { for_pod: String },
+    #[text("evicted under {condition} as number {place}, unless the pressure ends earlier")]
+    #[leads_to("{consequence}", consequence = ENDS)]
+    #[command("kq evict rank")]
+    Evicted { condition: String, place: usize },
+    #[text("deleted by the taint eviction controller: no toleration for {taint}")]
+    #[advice("add a toleration to the pods that must stay")]
+    Deleted { taint: String },
+    #[text(
+        cause: RestartCause::NewUid =>
+        "stopped and started again (a new UID): its containers do not survive"
+    )]
+    #[text(
+        cause: RestartCause::Replaced =>
+        "the old pod ends, then the new one starts: its containers do not survive"
+    )]
+    #[text(
+        if containers.len() == 1 => "{containers} restarts: {cause}",
+        containers = containers.join(", ")
+    )]
+    #[text("{containers} restart: {cause}", containers = containers.join(", "))]
+    #[why(cause: cause @ (RestartCause::NewUid | RestartCause::Replaced) => "{cause}")]
+    #[leads_to(
+        cause: RestartCause::NewUid =>
+        "its emptyDir volumes are lost; the new pod starts when the old one has ended"
+    )]
+    Restarts { containers: Vec<String>, cause: RestartCause },
+    /// The kubelet ends it before the machine shuts down.
+    #[text(
+        "ends{within} as the machine shuts down: Failed, Terminated: {message}",
+        within = seconds.map_or_else(String::new, |it| format!(" within {it} s"))
+    )]
+    #[why("shutdownGracePeriod and its variants let the kubelet end pods before systemd goes on")]
+    #[leads_to("it does not start again after the boot: its controller creates another pod")]
+    Terminated {
+        /// What it gets to end.
+        seconds: Option<i64>,
+        message: String,
+    },
+    /// Its containers end, and its `restartPolicy` starts none again.
+    #[text(
+        if containers.len() == 1 =>
+        "{containers} ends and does not start again (restartPolicy Never): {cause}",
+        containers = containers.join(", ")
+    )]
+    #[text(
+        "{containers} end and do not start again (restartPolicy Never): {cause}",
+        containers = containers.join(", ")
+    )]
+    #[leads_to("its phase becomes Failed, or Succeeded where each container exited with 0")]
+    #[advice("let the pod finish, or move it before the change")]
+    Ends { containers: Vec<String>, cause: RestartCause },
+    #[wording(refusal.sentences())]
+    ResizeRefused { refusal: ResizeRefusal },
+    #[text("the resize is {reason}: {message}")]
+    #[why("{message}")]
+    #[leads_to(
+        has_conditions: true =>
+        "the pod keeps its current resources, with the condition PodResizePending"
+    )]
+    #[leads_to("the pod keeps its current resources, with {reason} in status.resize")]
+    ResizeWaits { reason: PendingReason, message: String, has_conditions: bool },
+    #[text("the resize fails: {message}")]
+    #[why(
+        is_least: true =>
+        "{message}; the usage is that of the containers: the pod's own is unknown, and not less"
+    )]
+    #[why("{message}")]
+    #[leads_to(
+        "no file is written: the pod keeps its current values, {state}, and counts with the new \
+         requests; the kubelet tries again with each sync of the pod",
+        state = if *has_conditions {
+            "with the condition PodResizeInProgress and its reason Error"
+        } else {
+            "with InProgress in status.resize"
+        }
+    )]
+    #[advice("set the limit above the memory in use, or lower the usage first")]
+    ResizeFails { message: String, is_least: bool, has_conditions: bool },
+    #[text(
+        if restarts.is_empty() =>
+        "the resize is done or fails: whether the memory in use is below the new limit of {limit} \
+         is unknown"
+    )]
+    #[text(
+        "{restarts}; the resize is done or fails: whether the memory in use is below the new limit \
+         of {limit} is unknown",
+        restarts = restarting(restarts)
+    )]
+    #[why("the kubelet lowers no memory limit to or below the usage")]
+    #[leads_to(
+        "if it fails, no file is written, and the pod has the condition PodResizeInProgress with \
+         the reason Error"
+    )]
+    #[advice("run kq on the node, or give it a snapshot with the node's cgroups")]
+    ResizeOpen { limit: u64, restarts: Vec<ResizeRestart> },
+    #[text("{found}", found = restarting(restarts))]
+    ResizeRestarts { restarts: Vec<ResizeRestart> },
+    #[text("the kubelet admits it")]
+    Starts {},
+    #[text("the kubelet does not admit it: {reason}: {message}")]
+    #[command("kq admit explain FILE")]
+    NotAdmitted { reason: String, message: String },
+    #[text("{outcomes}: {cause}", outcomes = or(outcomes))]
+    #[advice("drain the pod before the change")]
+    #[command("kq devices plan --kubelet-restart")]
+    Open { outcomes: Vec<PodResult>, cause: String },
+}
+
+/// Why containers restart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Reason)]
+#[reason(plain)]
+pub enum RestartCause {
+    /// The machine reboots.
+    #[text("no container survives a reboot")]
+    Reboot,
+    /// The cgroups of the pods have other names after the start.
+    #[text(
+        "the kubelet kills a pod that runs without a cgroup in the tree of the new cgroupDriver or \
+         cgroupRoot"
+    )]
+    CgroupsMoved,
+    /// The container did not run before.
+    #[text("not running now, and the kubelet forgets the back-off at its start")]
+    NotRunning,
+    /// The kubelet has no record of the container's resources, so it resizes the container; its
+    /// `resizePolicy` is `RestartContainer`.
+    #[text(
+        "the kubelet has no record of its resources in actuated_pods_state, and its resizePolicy \
+         is RestartContainer"
+    )]
+    ResizePolicy,
+    /// A resize changes a resource for which its `resizePolicy` is `RestartContainer`.
+    #[text("its resizePolicy is RestartContainer for a resource that the resize changes")]
+    Resize,
+    /// A kubelet of another minor version gives the static pod another UID.
+    #[text(
+        "the UID of a static pod is a hash over all fields of the Pod type, and a kubelet of \
+         another minor version has other fields"
+    )]
+    NewUid,
+    /// Another manifest takes the place of the static pod's.
+    #[text("its manifest takes the place of that of a static pod of the same name")]
+    Replaced,
+}
+
+/// A container that restarts for its `resizePolicy`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ResizeRestart {
+    pub container: String,
+    /// The resized resources with this policy.
+    pub resources: Vec<&'static str>,
+}
+
+/// The reason of the condition `PodResizePending`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Reason)]
+#[reason(plain, case = "PascalCase")]
+pub enum PendingReason {
+    /// Never, while the node is as it is.
+    #[text("Infeasible")]
+    Infeasible,
+    /// The kubelet tries it again.
+    #[text("Deferred")]
+    Deferred,
+}
+
+/// Why there is no resize: the message of the API server (`ValidatePodResize`,
+/// `pkg/apis/core/validation/validation.go`, read in 1.36.2, 1.33.5 and 1.32.10).
+#[derive(Clone, Debug, PartialEq, Eq, Reason)]
+#[reason(tag = "refusal", case = "camelCase")]
+pub enum ResizeRefusal {
+    /// The kubelet's gate is off.
+    #[text(
+        "there is no in-place resize on this node: InPlacePodVerticalScaling is disabled (kubelet {version})"
+    )]
+    NoSuchResize { version: String },
+    /// The pod is static.
+    #[text("Forbidden: static pods cannot be resized")]
+    StaticPod,
+    /// The pod is for Windows.
+    #[text("Forbidden: windows pods cannot be resized")]
+    WindowsPod,
+    /// The pod has resources as a whole, before 1.35.
+    #[text("Forbidden: pods with pod-level resources cannot be resized")]
+    PodLevelResources,
+    /// The pod has resources as a whole, and the gate is off.
+    #[text(
+        "Forbidden: resize of pods with pod-level resources is forbidden when InPlacePodLevelResourcesVerticalScalingEnabled feature gate is disabled"
+    )]
+    PodLevelGate,
+    /// An init container without `restartPolicy: Always`.
+    #[text("spec: Forbidden: resources for non-sidecar init containers are immutable")]
+    InitContainer,
+    /// The same, with a policy that restarts it.
+    #[text(
+        "spec.initContainers: Forbidden: non-sidecar init containers with a resize policy of RestartContainer cannot be resized"
+    )]
+    InitContainerPolicy,
+    /// A policy that restarts containers, in a pod that restarts none.
+    #[text(
+        "spec.containers[{at}].resizePolicy: Invalid value: \"RestartContainer\": must be 'NotRequired' when pod `restartPolicy` is 'Never'"
+    )]
+    PolicyOfNever { at: usize },
+    /// A lower memory limit without a restart, in 1.33. `list`: `containers`, or `initContainers` for a sidecar.
+    #[text(
+        "spec.{list}[{at}].resources.limits[memory]: Forbidden: memory limits cannot be decreased unless resizePolicy is RestartContainer"
+    )]
+    LowerMemoryLimit { list: &'static str, at: usize },
+    /// A memory limit where there was none, without a restart, in 1.33.
+    #[text(
+        "spec.{list}[{at}].resources.limits[memory]: Forbidden: memory limits cannot be added unless resizePolicy is RestartContainer"
+    )]
+    AddedMemoryLimit { list: &'static str, at: usize },
+}
+
+/// Why the outcome of a pod is open.
+#[derive(Clone, Debug, PartialEq, Eq, Reason)]
+#[reason(tag = "cause")]
+pub enum OpenCause {
+    /// The plugin may register before or after the admission of the pods.
+    #[text(
+        "whether the device plugin of {resource} registers before the kubelet admits the pods (a \
+         listening plugin registered 0.3 to 0.5 s before that on a real node)"
+    )]
+    PluginRegisters { resource: String },
+    /// A device that the kubelet forgot.
+    #[text(
+        "the kubelet forgot the {resource} of this pod; real kubelets have kept such pods and have \
+         refused them"
+    )]
+    DeviceForgotten { resource: String },
+    /// The kubelet finds the running container or one that exited before it.
+    #[text(
+        "{container} has restarted: this kubelet finds any of its containers, the one that runs or \
+         one that exited"
+    )]
+    ContainerFound { container: String },
+    /// The order in which a kubelet that starts comes to its pods, and its choice among equal ones.
+    #[text(
+        "the kubelet {choices}",
+        choices = choices([(*by_sources, SOURCES), (*by_ties, TIES), (*by_equal_victims, VICTIMS)])
+    )]
+    StartOrder {
+        /// The source that it comes to first: its folder or the API server.
+        by_sources: bool,
+        /// The order of pods that were created in the same second.
+        by_ties: bool,
+        /// The choice among equal pods that a critical pod may preempt.
+        by_equal_victims: bool,
+    },
+    /// The order of pods of the same second, which are more than are tried out.
+    #[text(
+        "the kubelet {choices}; {pods} of them are too many to try",
+        choices = choices([(*by_sources, SOURCES), (true, TIES)])
+    )]
+    ManyTied { pods: usize, by_sources: bool },
+    /// The order in which pods that are added at once reach the kubelet.
+    #[text("the pods that are added reach the kubelet in any order")]
+    ArrivalOrder,
+    /// The pods before it in the order of eviction use enough or not.
+    #[text(
+        "the eviction manager stops once the pods evicted earlier free enough, and their usage is \
+         unknown"
+    )]
+    Usage,
+    /// The images and dead containers that go before it free enough or not.
+    #[text(
+        "the kubelet removes dead containers and unused images first, and it is unknown whether \
+         that is enough"
+    )]
+    Reclaim,
+    /// The memory in use is below a new limit or not.
+    #[text("whether the memory in use is below the new limit is unknown")]
+    MemoryInUse,
+}
+
+/// What decides between the ends of pods at a start, as what the kubelet does.
+const SOURCES: &str =
+    "admits static pods before or after those of the API server, as it reads its sources";
+const TIES: &str = "admits pods created in the same second in random order";
+const VICTIMS: &str = "chooses at random among equal pods that it may preempt";
+
+fn choices<const N: usize>(choices: [(bool, &str); N]) -> String {
+    let open = choices.into_iter().filter(|(is_open, _)| *is_open);
+    open.map(|(_, text)| text).collect::<Vec<_>>().join(", and ")
+}
+
+impl OpenCause {
+    /// The choice among equal pods that a critical pod may preempt.
+    pub const EQUAL_VICTIMS: Self =
+        Self::StartOrder { by_sources: false, by_ties: false, by_equal_victims: true };
+}
+
+impl ResizeRefusal {
+    fn sentences(&self) -> Wording {
+        match self {
+            Self::NoSuchResize { .. } => Wording::new(self.to_string())
+                .because(
+                    "the gate InPlacePodVerticalScaling is off by default until 1.32 (alpha), on since 1.33 (beta), and \
+                     locked since 1.35",
+                )
+                .leads_to(
+                    "the API server rejects the resize (spec: Forbidden: Pod running on node without support for \
+                     resize); the pod keeps its current resources, and no file is written",
+                )
+                .advise("create the pod again with the new resources"),
+            Self::StaticPod => Wording::new(format!("the API server rejects the resize: {self}"))
+                .leads_to(
+                    "the pod keeps its current resources; other resources in its manifest are another pod, which the \
+                     kubelet starts in its place",
+                ),
+            _ => Wording::new(format!("the API server rejects the resize: {self}"))
+                .because(self.to_string())
+                .leads_to("the pod keeps its current resources, and no file is written"),
+        }
+    }
+}
+
+/// Returns the possible results.
+pub(super) fn or(results: &[PodResult]) -> String {
+    results.iter().map(ToString::to_string).collect::<Vec<_>>().join(" or ")
+}
+
+/// Returns the containers that restart with a resize, and why.
+fn restarting(restarts: &[ResizeRestart]) -> String {
+    let mut resources: Vec<&str> = restarts.iter().flat_map(|it| it.resources.clone()).collect();
+    resources.sort_unstable();
+    resources.dedup();
+    let containers: Vec<&str> = restarts.iter().map(|it| it.container.as_str()).collect();
+    let (verb, whose) = match containers.len() {
+        1 => ("restarts", "its"),
+        _ => ("restart", "their"),
+    };
+    let resources = resources.join(" and ");
+    format!(
+        "{} {verb}: {whose} resizePolicy for {resources} is RestartContainer, and the resize changes {resources}",
+        containers.join(", ")
+    )
+}
