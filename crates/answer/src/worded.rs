@@ -11,16 +11,16 @@ use std::ops::Deref;
 pub struct Worded<R>(pub R);
 
 #[derive(Serialize, JsonSchema)]
-struct Written<R> {
+struct Written<R, T> {
     #[serde(flatten)]
     reason: R,
     /// The same in words.
-    text: String,
+    text: T,
 }
 
 impl<R: Serialize + fmt::Display> Serialize for Worded<R> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        Written { reason: &self.0, text: self.0.to_string() }.serialize(serializer)
+        Written { reason: &self.0, text: format_args!("{}", self.0) }.serialize(serializer)
     }
 }
 
@@ -34,7 +34,7 @@ impl<R: JsonSchema> JsonSchema for Worded<R> {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        Written::<R>::json_schema(generator)
+        Written::<R, String>::json_schema(generator)
     }
 }
 
@@ -63,20 +63,12 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    #[derive(Serialize, JsonSchema)]
-    #[serde(tag = "code", rename_all = "camelCase", rename_all_fields = "camelCase")]
+    #[derive(crate::reason::Reason)]
     enum Reason {
+        #[text("it is off")]
         Off,
+        #[text("younger than {minimum_age}")]
         TooYoung { minimum_age: u32 },
-    }
-
-    impl fmt::Display for Reason {
-        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            match self {
-                Self::Off => f.write_str("it is off"),
-                Self::TooYoung { minimum_age } => write!(f, "younger than {minimum_age}"),
-            }
-        }
     }
 
     #[test]

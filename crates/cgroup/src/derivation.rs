@@ -4,11 +4,12 @@
 
 use crate::rule::Rule;
 use crate::total::Total;
+use kq_answer::Worded;
 use kq_answer::reason::Reason;
 use kq_facts::weight_formula::WeightFormula;
 use kq_k8s::qos::QosClass;
 use kq_k8s::quantity::Quantity;
-use serde::ser::{SerializeSeq, Serializer};
+use serde::Serializer;
 use std::borrow::Cow;
 use std::fmt;
 
@@ -27,7 +28,8 @@ impl<T> Derived<T> {
     }
 }
 
-/// One step on the way to a value. A plan has dozens for each pod, so rare parts that are large are on the heap.
+// A plan has dozens for each pod, so rare parts that are large are on the heap.
+/// One step on the way to a value.
 #[derive(Clone, Debug, PartialEq, Reason)]
 #[reason(tag = "step")]
 pub enum Step {
@@ -278,31 +280,12 @@ impl fmt::Display for AllocatableStep {
     }
 }
 
-/// A step with its words.
-#[derive(serde::Serialize, schemars::JsonSchema)]
-pub(crate) struct ShownStep<'a> {
-    #[serde(flatten)]
-    step: &'a Step,
-    #[serde(serialize_with = "collect_text")]
-    #[schemars(with = "String")]
-    text: &'a Step,
-}
-
-fn collect_text<S: Serializer>(step: &Step, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_str(step)
-}
-
 /// Serializes steps with their words and numbers.
-/// Those of the serializer.
 pub fn serialize_with_text<S: Serializer>(
     steps: &[Step],
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
-    let mut sequence = serializer.serialize_seq(Some(steps.len()))?;
-    for step in steps {
-        sequence.serialize_element(&ShownStep { step, text: step })?;
-    }
-    sequence.end()
+    serializer.collect_seq(steps.iter().map(Worded))
 }
 
 /// Joins the words of steps.

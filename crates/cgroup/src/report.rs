@@ -9,7 +9,7 @@ use crate::plan::{
 };
 use kq_answer::cgroup_fact::CgroupFact;
 use kq_answer::origin::Origin;
-use kq_answer::{Assumption, Basis, Warning, WarningCode, answer};
+use kq_answer::{Assumption, Basis, Warning, WarningCode, Worded, answer};
 use kq_facts::node_config::NodeConfig;
 use kq_k8s::kubelet_rules::RuleArea;
 use kq_k8s::manifest::LoadedPod;
@@ -124,13 +124,9 @@ pub struct Item<'a, 'p> {
     /// `kubelet` or `runtime`.
     pub writer: &'static str,
     /// The steps to the value.
-    #[serde(serialize_with = "because_of")]
-    #[schemars(with = "Vec<derivation::ShownStep<'static>>")]
+    #[serde(serialize_with = "derivation::serialize_with_text")]
+    #[schemars(with = "Vec<Worded<Step>>")]
     pub because: &'a [Step],
-}
-
-fn because_of<S: Serializer>(steps: &&[Step], serializer: S) -> Result<S::Ok, S::Error> {
-    derivation::serialize_with_text(steps, serializer)
 }
 
 /// The values of a plan, made one after the other while they are printed.

@@ -5,9 +5,10 @@ use crate::live::place::{LiveCgroup, LivePlace};
 use crate::live::set_by::SetBy;
 use crate::plan::{Owner, PlannedCgroup};
 use crate::report::Place;
+use kq_answer::Worded;
 use kq_facts::cgroup_file::CgroupFile;
 use kq_facts::workloads::effective_uid;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -110,13 +111,9 @@ pub struct Difference<'a> {
     #[serde(skip)]
     pub is_refreshed: bool,
     /// The steps to what is planned.
-    #[serde(serialize_with = "because_of")]
-    #[schemars(with = "Vec<derivation::ShownStep<'static>>")]
+    #[serde(serialize_with = "derivation::serialize_with_text")]
+    #[schemars(with = "Vec<Worded<Step>>")]
     pub because: Cow<'a, [Step]>,
-}
-
-fn because_of<S: Serializer>(steps: &[Step], serializer: S) -> Result<S::Ok, S::Error> {
-    derivation::serialize_with_text(steps, serializer)
 }
 
 impl<'a> Difference<'a> {
