@@ -1,7 +1,7 @@
 //! What the sources of the whole repository contain.
 
 use crate::cli::repository;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 /// Returns every Rust file outside of `tests` with its path: the library, the binary, benches, examples, scripts and the
@@ -109,4 +109,51 @@ fn versions_are_compared_in_the_rules_alone() {
         );
     }
     assert!(found.is_empty(), "versions are compared outside of the rules: {found:#?}");
+}
+
+/// Enums whose text is a name, with its facts.
+const NAMES: [&str; 1] = ["crates/answer/src/finding.rs: Subject"];
+
+/// Returns the enums of a crate that have their sentences beside them: a `Display` by hand of one that is called a reason, or
+/// that is written with a code and its facts.
+fn worded_by_hand(files: &[(&str, &str)]) -> Vec<String> {
+    let pattern = |text| regex::Regex::new(text).expect("a pattern");
+    let shown = pattern(r"(?m)^ *impl (?:std::)?(?:fmt::)?Display for (\w+)");
+    let declared =
+        pattern(r"(?m)^ *((?:#\[[^\n]*\n\s*|///[^\n]*\n\s*)*)(?:pub(?:\([^)]*\))? )?enum (\w+)");
+    let code = |text: &'_ str| text.split("#[cfg(test)]").next().unwrap_or_default().to_owned();
+    let files: Vec<_> = files.iter().map(|(path, text)| (*path, code(text))).collect();
+    let reasons: BTreeSet<&str> = files
+        .iter()
+        .flat_map(|(_, text)| declared.captures_iter(text))
+        .map(|it| it.extract::<2>().1)
+        .filter(|[attributes, name]| name.ends_with("Reason") || attributes.contains("tag = \""))
+        .map(|[_, name]| name)
+        .collect();
+    let shown = files.iter().flat_map(|(path, text)| {
+        shown.captures_iter(text).map(move |it| (*path, it.extract::<1>().1[0]))
+    });
+    let found = shown.filter(|(_, name)| reasons.contains(name));
+    found.map(|(path, name)| format!("{path}: {name}")).collect()
+}
+
+#[test]
+fn a_reason_has_its_sentences_on_its_variants() {
+    let by_hand = "impl fmt::Display for KeepReason {";
+    for (text, expected) in [
+        ("pub enum KeepReason {", 1),
+        ("#[serde(tag = \"code\")]\n/// Notes.\n#[derive(Clone)]\npub(super) enum KeepReason {", 1),
+        ("pub struct KeepReason {", 0),
+        ("#[cfg(test)]\nmod tests {\n    enum KeepReason {", 0),
+    ] {
+        assert_eq!(worded_by_hand(&[("a.rs", by_hand), ("b.rs", text)]).len(), expected, "{text}");
+    }
+    let files = rust_files();
+    let mut crates: BTreeMap<&str, Vec<(&str, &str)>> = BTreeMap::new();
+    for (path, text) in &files {
+        let name = path.split("/src/").next().unwrap_or_default();
+        crates.entry(name).or_default().push((path, text));
+    }
+    let found: Vec<String> = crates.values().flat_map(|own| worded_by_hand(own)).collect();
+    assert_eq!(found, NAMES, "use #[derive(Reason)]");
 }
