@@ -17,7 +17,7 @@ pub enum CheckReason {
     #[text("the node reports no pressure")]
     NoPressure,
     /// The node reports pressure.
-    #[text(exception: None => "{conditions}", conditions = conditions.join(", "))]
+    #[text(exception: None => conditions.join(", "))]
     #[text(
         exception: Some(PressureException::Critical) => "{conditions}; but the pod is critical",
         conditions = conditions.join(", ")
@@ -69,7 +69,7 @@ pub enum CheckReason {
     #[text("it requests no devices of a plugin")]
     NoDevices,
     /// The device manager has devices for the pod.
-    #[text("{resources}", resources = joined(resources))]
+    #[text(joined(resources))]
     Devices {
         /// The resources of each container.
         resources: Vec<DeviceReason>,
@@ -84,7 +84,7 @@ pub enum CheckReason {
     #[text("it gets no CPUs or NUMA nodes of its own")]
     NotPlaced,
     /// They give containers CPUs or NUMA nodes.
-    #[text("{containers}", containers = joined(containers))]
+    #[text(joined(containers))]
     Placed { containers: Vec<PlacedContainer> },
     /// They refuse the pod.
     #[text("the managers of CPUs and memory come before the predicates: no pod is killed for CPUs")]
@@ -146,7 +146,7 @@ pub enum CheckReason {
     #[text("no init container restarts always")]
     NoSidecars,
     /// More devices are allocated than the node has.
-    #[text("{allocated}", allocated = allocated_text(allocated))]
+    #[text(allocated_text(allocated))]
     MoreAllocated {
         /// The allocated devices by resource.
         allocated: BTreeMap<String, i64>,
@@ -158,7 +158,7 @@ pub enum CheckReason {
     #[text("no more devices are allocated than the node has")]
     AllocatedWithinNode,
     /// Resources are short.
-    #[text("{shortages}", shortages = joined(shortages))]
+    #[text(joined(shortages))]
     Short {
         /// Which.
         shortages: Vec<ShortReason>,

@@ -211,7 +211,7 @@ mod tests {
         /// Another kind of file.
         #[text("no kind {kind:%q} is registered for version {version:%q} in scheme {scheme:%q}")]
         OtherKind { kind: String, version: String, scheme: &'static str },
-        #[text("{said}", said = format!("only {}", names.join(" and ")))]
+        #[text(format!("only {}", names.join(" and ")))]
         Only {
             names: Vec<String>,
             #[serde(skip)]

@@ -18,7 +18,8 @@
 //! ```
 //!
 //! A variant with several sentences has the first one that holds: before `=>` are patterns of fields, a guard (`if ...`), or
-//! both. `{0}` is the fact of a variant that has one without a name.
+//! both. `{0}` is the fact of a variant that has one without a name. An expression in place of a sentence makes the whole
+//! text.
 //!
 //! With `#[reason(plain)]`, JSON is the code alone. A variant without a description has its sentence for one in the schema.
 //!

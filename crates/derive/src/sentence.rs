@@ -2,8 +2,8 @@
 
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::{format_ident, quote};
-use syn::parse::{Parse, ParseStream};
-use syn::{Error, Fields, Index, LitStr, Member, Token, Variant};
+use syn::parse::{End, ParseStream, Parser};
+use syn::{Attribute, Error, Fields, Index, LitStr, Member, Token, Variant};
 
 /// A verb of Go's `fmt`.
 #[derive(Clone, Copy)]
@@ -67,7 +67,7 @@ impl<'v> Sentences<'v> {
             return Err(Error::new_spanned(variant, "a fact of a reason has a name"));
         }
         let texts = variant.attrs.iter().filter(|it| it.path().is_ident(attribute));
-        let all: Vec<_> = texts.map(|text| text.parse_args()).collect::<syn::Result<_>>()?;
+        let all = texts.map(Sentence::of).collect::<syn::Result<Vec<_>>>()?;
         let fields = variant.fields.members().collect();
         Ok(Self { variant: &variant.ident, fields, all })
     }
@@ -141,11 +141,17 @@ fn unnamed(index: &Index) -> Ident {
     format_ident!("_{}", index.index)
 }
 
-/// `"text"`, `field: pattern if guard => "text"`, and the arguments.
-impl Parse for Sentence {
-    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+impl Sentence {
+    /// Reads `"text", name = expression`, or an expression that makes the whole text; before it `field: pattern if guard =>`.
+    fn of(attribute: &Attribute) -> syn::Result<Self> {
+        let tokens = attribute.parse_args::<TokenStream>()?;
+        let is_condition = has_arrow(tokens.clone());
+        (|input: ParseStream<'_>| Self::parse(input, is_condition)).parse2(tokens)
+    }
+
+    fn parse(input: ParseStream<'_>, mut is_condition: bool) -> syn::Result<Self> {
         let (mut patterns, mut guard) = (Vec::new(), TokenStream::new());
-        while !input.peek(LitStr) {
+        while is_condition {
             if !input.peek(Token![if]) {
                 let field = input.parse()?;
                 input.parse::<Token![:]>()?;
@@ -155,10 +161,16 @@ impl Parse for Sentence {
             if input.peek(Token![if]) {
                 guard = tokens(input, |it| it.peek(Token![=>]))?;
             }
-            match input.peek(Token![,]) {
+            is_condition = input.peek(Token![,]);
+            match is_condition {
                 true => drop(input.parse::<Token![,]>()?),
                 false => drop(input.parse::<Token![=>]>()?),
             }
+        }
+        if !input.peek(LitStr) {
+            let (name, whole) = (Ident::new("whole", input.span()), tokens(input, |_| false)?);
+            let parts = vec![Part::Field(name.clone(), None)];
+            return Ok(Self { patterns, guard, parts, arguments: vec![(name, whole)] });
         }
         let (text, mut arguments) = (input.parse::<LitStr>()?, Vec::new());
         while !input.is_empty() {
@@ -181,11 +193,17 @@ impl Parse for Sentence {
     }
 }
 
+/// Returns true if an arrow is outside of parentheses and braces.
+fn has_arrow(tokens: TokenStream) -> bool {
+    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+    let is = |token: &TokenTree, c| matches!(token, TokenTree::Punct(it) if it.as_char() == c);
+    tokens.windows(2).any(|pair| is(&pair[0], '=') && is(&pair[1], '>'))
+}
+
 /// Returns true at `, name =`, and at a comma that is the last token.
 fn is_next_argument(input: ParseStream<'_>) -> bool {
-    let rest = input.fork();
-    rest.parse::<Token![,]>().is_ok()
-        && (rest.is_empty() || rest.peek(syn::Ident) && rest.peek2(Token![=]))
+    let is_named = input.peek2(syn::Ident) && input.peek3(Token![=]);
+    input.peek(Token![,]) && (is_named || input.peek2(End))
 }
 
 /// Returns the tokens before the end of an expression or a pattern: the compiler says what is wrong with them.

@@ -57,7 +57,7 @@ pub enum StandingReason {
         source: String,
     },
     /// The source does not list it.
-    #[text("{said}", said = not_listed(source, *runs))]
+    #[text(not_listed(source, *runs))]
     NotListed {
         source: String,
         /// The runtime still runs it.

@@ -312,7 +312,7 @@ pub enum DiskReason {
     /// The kubelet calls a capacity of 0 invalid.
     #[text("its capacity is 0, which the kubelet calls invalid")]
     NoCapacity,
-    #[text("{usage}", usage = usage_text(*usage))]
+    #[text(usage_text(*usage))]
     Usage {
         /// The image file system.
         usage: Usage,

@@ -13,6 +13,7 @@ enum Kill {
     Fits,
     #[text(pods: 0, admitted: true => "no pod is killed")]
     #[text(pods: 1 => "one pod is killed{then}", then = then(*admitted))]
+    #[text(pods: 2, admitted: true => format!("both pods{}", then(true)))]
     #[text("{pods} pods are killed{then}", then = then(*admitted))]
     Pods { pods: usize, admitted: bool },
     #[text(limit: Some(limit @ (1 | 2)) if limit < over => "{over} over {limit}")]
@@ -61,6 +62,7 @@ fn the_first_sentence_that_holds_is_the_text() {
         (pods(0, true), "no pod is killed"),
         (pods(0, false), "0 pods are killed"),
         (pods(1, true), "one pod is killed, and it is admitted"),
+        (pods(2, true), "both pods, and it is admitted"),
         (pods(2, false), "2 pods are killed"),
         (over(Some(2), 3), "3 over 2"),
         (over(Some(3), 4), "4 over"),
@@ -70,9 +72,11 @@ fn the_first_sentence_that_holds_is_the_text() {
     ] {
         assert_eq!(kill.to_string(), text, "{kill:?}");
         let codes: Vec<_> = Kill::TEMPLATES.iter().filter(|it| it.code == kill.code()).collect();
-        assert!(codes.iter().any(|it| it.recognise(text).is_some()), "{text}: {codes:?}");
+        // A text that an expression makes has no template that fits.
+        let is_known = codes.iter().any(|it| it.recognise(text).is_some());
+        assert_eq!(is_known, kill != pods(2, true), "{text}: {codes:?}");
     }
-    assert_eq!(Kill::TEMPLATES.len(), 8);
+    assert_eq!(Kill::TEMPLATES.len(), 9);
 }
 
 #[test]

@@ -18,15 +18,15 @@ const ENDS: &str = "its containers are stopped; its phase becomes Failed with th
 #[serde(tag = "result", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum PodFate {
     #[text("refused when the kubelet starts: {reason}: {message}")]
-    #[leads_to("{consequence}", consequence = REFUSED)]
+    #[leads_to(REFUSED)]
     #[advice("drain the pod before the change, or free what it needs")]
     Refused { reason: String, message: String },
     #[text("preempted for the critical pod {for_pod}")]
-    #[leads_to("{consequence}", consequence = ENDS)]
+    #[leads_to(ENDS)]
     #[advice("drain the pod before the change, or free what the critical pod needs")]
     Preempted { for_pod: String },
     #[text("evicted under {condition} as number {place}, unless the pressure ends earlier")]
-    #[leads_to("{consequence}", consequence = ENDS)]
+    #[leads_to(ENDS)]
     #[command("kq evict rank")]
     Evicted { condition: String, place: usize },
     #[text("deleted by the taint eviction controller: no toleration for {taint}")]
@@ -120,7 +120,7 @@ pub enum PodFate {
     )]
     #[advice("run kq on the node, or give it a snapshot with the node's cgroups")]
     ResizeOpen { limit: u64, restarts: Vec<ResizeRestart> },
-    #[text("{found}", found = restarting(restarts))]
+    #[text(restarting(restarts))]
     ResizeRestarts { restarts: Vec<ResizeRestart> },
     #[text("the kubelet admits it")]
     Starts {},

@@ -301,7 +301,7 @@ pub enum EvictionChange {
         available = units::bytes(*available),
         threshold = units::bytes(*threshold)
     )]
-    #[leads_to("{consequence}", consequence = evicted(first, *reclaim))]
+    #[leads_to(evicted(first, *reclaim))]
     #[command("kq evict rank")]
     Crossed {
         signal: String,

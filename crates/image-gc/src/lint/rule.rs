@@ -22,7 +22,7 @@ pub(super) enum ImageGcRule {
     #[why("images only go for their age; the eviction manager comes before a full disk")]
     #[advice("set it below the use of the disk at which eviction begins")]
     ImageGcAtFullDisk,
-    #[text("{found}", found = _0.found())]
+    #[text(_0.found())]
     #[why(
         "what grows by more than that in {interval} is over the high threshold again at the next \
          run",
@@ -30,7 +30,7 @@ pub(super) enum ImageGcRule {
     )]
     #[advice("set it at least 5 below imageGCHighThresholdPercent")]
     SmallGap(Gap),
-    #[text("{found}", found = _0.found())]
+    #[text(_0.found())]
     #[why("nearly all images that are not in use go at once, and are pulled again")]
     #[advice("set it nearer to imageGCHighThresholdPercent")]
     LargeGap(Gap),
@@ -87,31 +87,31 @@ pub(super) enum ImageGcRule {
     #[why("which of them acts first depends on the size of the disk")]
     #[advice("give the capacity, or run kq on the node")]
     EvictionNotComparable { signal: &'static str, amount: Quantity },
-    #[text("{found}", found = _0.found())]
+    #[text(_0.found())]
     #[why(
         "eviction begins {earlier} earlier: it removes dead containers and all unused images, not \
          only down to the low threshold, and then pods; image garbage collection has nothing left \
          to do",
         earlier = percent(_0.eviction.percent - _0.collection.percent)
     )]
-    #[advice("{advice}", advice = _0.advice())]
+    #[advice(_0.advice())]
     EvictionBeforeImageGc(Beginnings),
-    #[text("{found}", found = _0.found())]
+    #[text(_0.found())]
     #[why(
         "both act at the same use of the disk, and eviction checks every 10s, image garbage \
          collection every {interval}: eviction comes first",
         interval = Garbage::Images.interval()
     )]
-    #[advice("{advice}", advice = _0.advice())]
+    #[advice(_0.advice())]
     EvictionWithImageGc(Beginnings),
-    #[text("{found}", found = _0.found())]
+    #[text(_0.found())]
     #[why(
         "there is {room} of the disk between them: writes in {interval} can exceed it, and then \
          eviction comes first",
         room = percent(_0.collection.percent - _0.eviction.percent),
         interval = Garbage::Images.interval()
     )]
-    #[advice("{advice}", advice = _0.advice())]
+    #[advice(_0.advice())]
     EvictionNearImageGc(Beginnings),
     #[text("the image of sandboxes is not on the node")]
     #[why("the next pod has to wait for it")]
@@ -159,7 +159,7 @@ pub(super) enum ImageGcRule {
     #[serde(untagged)]
     #[text("{0}")]
     #[why("the kubelet does not start with it")]
-    #[advice("{advice}", advice = correction(_0))]
+    #[advice(correction(_0))]
     Refused(ImageGcConfigError),
 }
 

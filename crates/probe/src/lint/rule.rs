@@ -30,14 +30,16 @@ pub(super) enum ProbeRule {
         /// The field that may have been meant.
         nearest: Option<&'static str>,
     },
-    #[wording(_0.wording().advise(
+    #[text(_0.found())]
+    #[why(ONE_SLOW_START)]
+    #[advice(
         "raise failureThreshold of the startup probe: it does not delay a container that starts \
          sooner"
-    ))]
+    )]
     ShortStartup(SlowStart),
-    #[wording(_0.wording().advise(
-        "add a startup probe that covers the slowest start: liveness waits for it"
-    ))]
+    #[text(_0.found())]
+    #[why(ONE_SLOW_START)]
+    #[advice("add a startup probe that covers the slowest start: liveness waits for it")]
     NoStartupProbe(SlowStart),
     #[text(
         "counts {initial_delay_seconds} s from the start of the container, not from the end of its \
@@ -164,7 +166,7 @@ pub(super) enum ProbeRule {
         unready_after_seconds: i64,
     },
     #[text("no port of the container is named {name}: {error}")]
-    #[why("{why}", why = never_counts(*probe_type))]
+    #[why(never_counts(*probe_type))]
     #[advice("use the name or the number of a port of this container")]
     UnknownPortName {
         probe_type: ProbeType,
@@ -217,7 +219,7 @@ pub(super) enum ProbeRule {
     #[advice("remove it unless the server rejects */*")]
     NoAcceptHeader,
     #[text("no request can be built: {error}")]
-    #[why("{why}", why = never_counts(*probe_type))]
+    #[why(never_counts(*probe_type))]
     #[advice("fix host and path")]
     NoRequest {
         probe_type: ProbeType,
@@ -240,11 +242,11 @@ pub(super) enum ProbeRule {
     PathRewritten { sent_path: String },
     #[text("$({name}) is not expanded: the container does not define the variable")]
     #[why("for probes, the kubelet expands only env, not envFrom or the image's variables")]
-    #[advice("{advice}", advice = let_a_shell_read(name))]
+    #[advice(let_a_shell_read(name))]
     UnknownVariable { name: String },
     #[text("$({name}) expands to an empty text: it uses valueFrom")]
     #[why("for probes, the kubelet does not resolve valueFrom")]
-    #[advice("{advice}", advice = let_a_shell_read(name))]
+    #[advice(let_a_shell_read(name))]
     VariableFromElsewhere { name: String },
     /// A command line is the name of a program.
     #[text("{word} is one word, and so the name of a program", word = format!("{word:?}"))]
@@ -317,7 +319,7 @@ impl Rule for ProbeRule {
 }
 
 impl SlowStart {
-    fn wording(self) -> Wording {
+    fn found(self) -> String {
         let Self {
             earliest_seconds: earliest,
             latest_seconds: latest,
@@ -326,17 +328,16 @@ impl SlowStart {
             failure_threshold: failures,
             timeout_seconds: timeout,
         } = self;
-        Wording::new(format!(
+        format!(
             "a container that does not answer is killed {earliest} s to {latest} s after its start \
              (initialDelaySeconds {delay}, periodSeconds {period}, failureThreshold {failures}, \
              timeoutSeconds {timeout})"
-        ))
-        .because(
-            "a single slow start, on a busy node or with a cold cache, ends in a restart, and the next \
-             start is no faster",
         )
     }
 }
+
+const ONE_SLOW_START: &str = "a single slow start, on a busy node or with a cold cache, ends in a restart, and the next start \
+                              is no faster";
 
 /// Returns the consequence if each attempt is an error of the prober.
 fn never_counts(kind: ProbeType) -> &'static str {

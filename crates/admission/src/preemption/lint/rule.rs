@@ -9,7 +9,7 @@ use serde::Serialize;
 #[serde(tag = "id", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub(super) enum PreemptionRule {
     /// A priority above 0 that makes the pod not critical.
-    #[text("{pod}", pod = _0.described())]
+    #[text(_0.described())]
     #[why(
         "where the kubelet makes room for a critical pod, the priority of pods below 2000000000 \
          does not count, only their QoS class and their requests: {turn}",

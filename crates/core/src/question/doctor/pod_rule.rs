@@ -46,9 +46,9 @@ pub enum OomKills {
         "OOM-killed {times} since it was started",
         times = count(usize::try_from(*times).unwrap_or(usize::MAX), "time", "times")
     )]
-    #[why("{reason}", reason = level.reason())]
+    #[why(level.reason())]
     #[leads_to("the container is started again with growing delays")]
-    #[advice("{advice}", advice = level.advice())]
+    #[advice(level.advice())]
     #[command("kq cgroup show")]
     Killed { times: u64, level: OomLevel },
     /// The status of the container says so of its last end; of those before, it has nothing.
@@ -61,7 +61,7 @@ pub enum OomKills {
          pod or of the node ran out"
     )]
     #[leads_to("the container is started again with growing delays")]
-    #[advice("{advice}", advice = OomLevel::Unknown.advice())]
+    #[advice(OomLevel::Unknown.advice())]
     #[command("kq cgroup show")]
     Last { at: Option<String> },
 }
@@ -99,7 +99,7 @@ pub enum Ended {
     #[text("no pod was refused, evicted or preempted")]
     Ok,
     #[serde(rename = "ended")]
-    #[text("{found}", found = joined([ended(*cause), reason, message.trim_end()]))]
+    #[text(joined([ended(*cause), reason, message.trim_end()]))]
     #[why(is_gone: true => "its object is gone; its events are left")]
     #[leads_to(
         "it does not run again; a controller makes another pod in its place, maybe elsewhere"

@@ -36,7 +36,7 @@ pub enum NodeRule {
         planned = planned.as_deref().unwrap_or("none")
     )]
     #[why(reason: Some(reason) => "{reason}")]
-    #[leads_to(if !follows.is_empty() => "{chain}", chain = chain::sentence(follows))]
+    #[leads_to(if !follows.is_empty() => chain::sentence(follows))]
     #[advice(left: None => "kq cgroup apply writes the planned value")]
     #[advice(left: Some(left) => "kq cgroup apply leaves it: {left}")]
     #[command("kq cgroup diff")]
@@ -168,13 +168,13 @@ pub enum Certificates {
     #[advice("run kq as root on the node")]
     Unknown { reason: String },
     #[text("the {usage} {path} expired at {not_after}")]
-    #[leads_to("{consequence}", consequence = expired(*usage))]
-    #[advice("{advice}", advice = renewal(*usage))]
+    #[leads_to(expired(*usage))]
+    #[advice(renewal(*usage))]
     Expired { path: String, usage: CertificateUsage, not_after: Timestamp },
     #[text("the {usage} {path} expires in {days_left} days, at {not_after}")]
     #[why("the kubelet renews a certificate when 70% to 90% of its validity have passed")]
-    #[leads_to("{consequence}", consequence = expired(*usage))]
-    #[advice("{advice}", advice = renewal(*usage))]
+    #[leads_to(expired(*usage))]
+    #[advice(renewal(*usage))]
     Expires { path: String, usage: CertificateUsage, not_after: Timestamp, days_left: i64 },
 }
 
@@ -238,7 +238,7 @@ pub enum Eviction {
     #[text(signal: Some(signal) => "{signal}: {reason}")]
     #[text("{reason}")]
     #[advice("let kq reach the kubelet's API, or pass --stats to kq evict rank")]
-    #[command("{rank}", rank = rank(signal.as_deref().unwrap_or("memory.available")))]
+    #[command(rank(signal.as_deref().unwrap_or("memory.available")))]
     Unknown { signal: Option<String>, reason: String },
     #[text(
         "{signal}: {available} left, the threshold is {threshold}: {margin} to go",
@@ -246,9 +246,9 @@ pub enum Eviction {
         threshold = of_signal(signal, *threshold),
         margin = of_signal(signal, *margin)
     )]
-    #[leads_to("{consequence}", consequence = evicted(first, *reclaim))]
+    #[leads_to(evicted(first, *reclaim))]
     #[advice("free the resource before the threshold is crossed")]
-    #[command("{command}", command = rank(signal))]
+    #[command(rank(signal))]
     Near {
         signal: String,
         available: i64,
@@ -263,9 +263,9 @@ pub enum Eviction {
         available = of_signal(signal, *available),
         threshold = of_signal(signal, *threshold)
     )]
-    #[leads_to("{consequence}", consequence = evicted(first, *reclaim))]
+    #[leads_to(evicted(first, *reclaim))]
     #[advice("free the resource, or move pods away")]
-    #[command("{command}", command = rank(signal))]
+    #[command(rank(signal))]
     Crossed {
         signal: String,
         available: i64,
@@ -361,7 +361,7 @@ pub enum Restart {
 #[derive(Clone, Debug, Serialize, Wording)]
 #[serde(tag = "state", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Headroom {
-    #[text("{found}", found = not_requested(*free_milli_cpu, *free_memory_bytes))]
+    #[text(not_requested(*free_milli_cpu, *free_memory_bytes))]
     Ok { free_milli_cpu: i64, free_memory_bytes: i64 },
     #[text("{reason}")]
     #[command("kq preempt explain FILE --static")]

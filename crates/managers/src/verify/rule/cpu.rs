@@ -36,7 +36,7 @@ pub(in super::super) enum CpuContradiction<'a> {
     /// An entry has no CPUs.
     #[text("has no CPUs")]
     #[why("the kubelet makes an entry for containers with CPUs of their own only")]
-    #[advice("{advice}", advice = ASK_WRITER)]
+    #[advice(ASK_WRITER)]
     NoCpus,
     /// Several pods have the same CPUs.
     #[text("{cpus} belong to {count} pods: {pods}", count = pods.len(), pods = pods.join(", "))]

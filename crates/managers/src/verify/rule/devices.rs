@@ -14,17 +14,17 @@ pub(in super::super) enum DeviceRule<'a> {
     /// A container has several entries for a resource.
     #[text("occurs more than once in the file")]
     #[why("the kubelet takes the last of them, and forgets the devices of the others")]
-    #[advice("{advice}", advice = MEND)]
+    #[advice(MEND)]
     DuplicateEntry,
     /// The plugin's answer cannot be decoded.
     #[text("AllocResp cannot be decoded: {error}")]
     #[why("the kubelet skips the entry and gives the devices to the next pod that asks")]
-    #[advice("{advice}", advice = MEND)]
+    #[advice(MEND)]
     UndecodableAnswer { error: &'a str },
     /// An entry has no device.
     #[text("has no device")]
     #[why("the kubelet makes an entry for allocated devices only")]
-    #[advice("{advice}", advice = MEND)]
+    #[advice(MEND)]
     NoIds,
     /// Devices are under a number that no NUMA node has.
     #[text("has devices under NUMA node {node}")]
@@ -32,12 +32,12 @@ pub(in super::super) enum DeviceRule<'a> {
         "nodes count from 0, and -1 stands for none; the kubelet reports the recorded number on \
          its pod-resources API, but allocates by the number from the plugin"
     )]
-    #[advice("{advice}", advice = MEND)]
+    #[advice(MEND)]
     NumaNumber { node: i64 },
     /// An entry does not name its pod or container.
     #[text("has no {field}")]
     #[why("the devices belong to no pod, and nothing frees them")]
-    #[advice("{advice}", advice = MEND)]
+    #[advice(MEND)]
     NoOwner {
         /// The empty field.
         field: &'static str,
@@ -45,7 +45,7 @@ pub(in super::super) enum DeviceRule<'a> {
     /// No plugin can register the resource.
     #[text("{error}")]
     #[why("no plugin can register under this name, so no kubelet wrote it")]
-    #[advice("{advice}", advice = ASK_WRITER)]
+    #[advice(ASK_WRITER)]
     ResourceName { error: String },
     /// A device is under several NUMA nodes.
     #[text(

@@ -30,7 +30,7 @@ pub(super) enum StateFileRule<'a> {
     /// A file that the kubelet takes has no checksum.
     #[text("is 0 or not there")]
     #[why("the kubelet takes the file unchecked; it never writes such a file itself")]
-    #[advice("{advice}", advice = ASK_WRITER)]
+    #[advice(ASK_WRITER)]
     NoChecksum,
     /// It has something of a pod that is gone or ended.
     #[text("{why}")]
@@ -65,7 +65,7 @@ pub(super) enum StateFileRule<'a> {
     /// A request is larger than the limit.
     #[text("{request} is more than the limit {limit}")]
     #[why("the API server refuses such a pod, so that the kubelet cannot have had it")]
-    #[advice("{advice}", advice = ASK_WRITER)]
+    #[advice(ASK_WRITER)]
     RequestAboveLimit { request: &'a Quantity, limit: &'a Quantity },
     /// A device of a claim has no CDI name.
     #[text("{name} is not the name of a CDI device (vendor.com/class=name)")]
@@ -79,7 +79,7 @@ pub(super) enum StateFileRule<'a> {
     /// A claim is in the file several times.
     #[text("stands {count} times in the file")]
     #[why("the kubelet keeps one of them only: the last")]
-    #[advice("{advice}", advice = ASK_WRITER)]
+    #[advice(ASK_WRITER)]
     DuplicateClaim {
         /// How many times.
         count: usize,
