@@ -157,3 +157,11 @@ fn a_reason_has_its_sentences_on_its_variants() {
     let found: Vec<String> = crates.values().flat_map(|own| worded_by_hand(own)).collect();
     assert_eq!(found, NAMES, "use #[derive(Reason)]");
 }
+
+#[test]
+fn a_finding_has_its_sentences_on_its_rule() {
+    let files = rust_files();
+    let made = files.iter().filter(|(_, text)| text.contains("Wording::new("));
+    let made: Vec<&str> = made.map(|(path, _)| path.as_str()).collect();
+    assert_eq!(made, ["crates/answer/src/finding.rs"], "use #[derive(Wording)]");
+}

@@ -76,7 +76,29 @@ pub enum PodFate {
     #[leads_to("its phase becomes Failed, or Succeeded where each container exited with 0")]
     #[advice("let the pod finish, or move it before the change")]
     Ends { containers: Vec<String>, cause: RestartCause },
-    #[wording(refusal.sentences())]
+    #[text(refusal: refusal @ ResizeRefusal::NoSuchResize { .. } => "{refusal}")]
+    #[text("the API server rejects the resize: {refusal}")]
+    #[why(
+        refusal: ResizeRefusal::NoSuchResize { .. } =>
+        "the gate InPlacePodVerticalScaling is off by default until 1.32 (alpha), on since 1.33 \
+         (beta), and locked since 1.35"
+    )]
+    #[why(if *refusal != ResizeRefusal::StaticPod => "{refusal}")]
+    #[leads_to(
+        refusal: ResizeRefusal::NoSuchResize { .. } =>
+        "the API server rejects the resize (spec: Forbidden: Pod running on node without support \
+         for resize); the pod keeps its current resources, and no file is written"
+    )]
+    #[leads_to(
+        refusal: ResizeRefusal::StaticPod =>
+        "the pod keeps its current resources; other resources in its manifest are another pod, \
+         which the kubelet starts in its place"
+    )]
+    #[leads_to("the pod keeps its current resources, and no file is written")]
+    #[advice(
+        refusal: ResizeRefusal::NoSuchResize { .. } =>
+        "create the pod again with the new resources"
+    )]
     ResizeRefused { refusal: ResizeRefusal },
     #[text("the resize is {reason}: {message}")]
     #[why("{message}")]
@@ -316,31 +338,6 @@ impl OpenCause {
     /// The choice among equal pods that a critical pod may preempt.
     pub const EQUAL_VICTIMS: Self =
         Self::StartOrder { by_sources: false, by_ties: false, by_equal_victims: true };
-}
-
-impl ResizeRefusal {
-    fn sentences(&self) -> Wording {
-        match self {
-            Self::NoSuchResize { .. } => Wording::new(self.to_string())
-                .because(
-                    "the gate InPlacePodVerticalScaling is off by default until 1.32 (alpha), on since 1.33 (beta), and \
-                     locked since 1.35",
-                )
-                .leads_to(
-                    "the API server rejects the resize (spec: Forbidden: Pod running on node without support for \
-                     resize); the pod keeps its current resources, and no file is written",
-                )
-                .advise("create the pod again with the new resources"),
-            Self::StaticPod => Wording::new(format!("the API server rejects the resize: {self}"))
-                .leads_to(
-                    "the pod keeps its current resources; other resources in its manifest are another pod, which the \
-                     kubelet starts in its place",
-                ),
-            _ => Wording::new(format!("the API server rejects the resize: {self}"))
-                .because(self.to_string())
-                .leads_to("the pod keeps its current resources, and no file is written"),
-        }
-    }
 }
 
 /// Returns the possible results.

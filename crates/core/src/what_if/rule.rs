@@ -56,12 +56,11 @@ pub enum WhatIfRule {
     },
     /// A container holds devices that its plugin lists no longer.
     #[text(
+        0: Holder { container, resource, devices, is_refused_again, .. } =>
         "{container} holds {devices} of {resource}, which is gone; a new admission of the pod \
          would {outcome}",
-        container = &_0.container,
-        devices = _0.devices.join(", "),
-        resource = &_0.resource,
-        outcome = if _0.is_refused_again { "fail" } else { "get another device" }
+        devices = devices.join(", "),
+        outcome = if *is_refused_again { "fail" } else { "get another device" }
     )]
     #[leads_to(
         "the container keeps the device until its pod is deleted; a restart of the kubelet changes \
@@ -165,7 +164,15 @@ pub enum WhatIfRule {
     #[leads_to("the pods leave the endpoints of Services for that time")]
     Readiness { containers: usize, is_kept: bool },
     /// The resources that the scheduler has for pods.
-    #[wording(_0.sentences())]
+    #[text(
+        0: AllocatableChange { resource, before, after, .. } =>
+        "allocatable {resource}: {before} becomes {after}"
+    )]
+    #[leads_to(
+        0: AllocatableChange { resource, requested, is_exceeded: true, .. } =>
+        "the remaining pods request {requested}: the scheduler places no further pod that requests \
+         {resource} here"
+    )]
     Allocatable(AllocatableChange),
     /// The first collection of images.
     #[wording(_0.sentences())]
@@ -228,19 +235,6 @@ pub struct AllocatableChange {
     pub requested: String,
     /// The requests exceed the allocatable amount.
     pub is_exceeded: bool,
-}
-
-impl AllocatableChange {
-    fn sentences(&self) -> Wording {
-        let Self { resource, before, after, requested, is_exceeded } = self;
-        let wording = Wording::new(format!("allocatable {resource}: {before} becomes {after}"));
-        match is_exceeded {
-            true => wording.leads_to(format!(
-                "the remaining pods request {requested}: the scheduler places no further pod that requests {resource} here"
-            )),
-            false => wording,
-        }
-    }
 }
 
 /// The first collection of images after the change.
