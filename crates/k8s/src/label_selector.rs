@@ -15,7 +15,7 @@ pub struct LabelSelector {
 
 /// A requirement for one label.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Requirement {
+pub(crate) enum Requirement {
     Exists(String),
     Absent(String),
     In(String, Vec<String>),
@@ -51,14 +51,7 @@ impl LabelSelector {
 
     /// Returns true if an object with these labels matches.
     pub fn matches(&self, labels: &BTreeMap<String, String>) -> bool {
-        self.requirements.iter().all(|requirement| match requirement {
-            Requirement::Exists(key) => labels.contains_key(key),
-            Requirement::Absent(key) => !labels.contains_key(key),
-            Requirement::In(key, values) => labels.get(key).is_some_and(|it| values.contains(it)),
-            Requirement::NotIn(key, values) => {
-                labels.get(key).is_none_or(|it| !values.contains(it))
-            }
-        })
+        self.requirements.iter().all(|requirement| requirement.matches(labels))
     }
 }
 
@@ -89,6 +82,16 @@ fn parts(text: &str) -> Option<Vec<&str>> {
 }
 
 impl Requirement {
+    /// Returns true if an object with these labels meets it.
+    pub(crate) fn matches(&self, labels: &BTreeMap<String, String>) -> bool {
+        match self {
+            Self::Exists(key) => labels.contains_key(key),
+            Self::Absent(key) => !labels.contains_key(key),
+            Self::In(key, values) => labels.get(key).is_some_and(|it| values.contains(it)),
+            Self::NotIn(key, values) => labels.get(key).is_none_or(|it| !values.contains(it)),
+        }
+    }
+
     fn parse(text: &str) -> Option<Self> {
         if let Some(values) = text.strip_suffix(')') {
             let (head, values) = values.split_once('(')?;

@@ -2,6 +2,7 @@
 
 pub mod cpuset;
 pub mod defaults;
+pub mod disruption_budget;
 pub mod disruption_target;
 pub mod duration;
 pub mod feature_gates;

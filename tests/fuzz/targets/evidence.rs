@@ -1,10 +1,11 @@
-//! Whatever stands in a list of events, in a kubelet's log or in a list of nodes, reading it ends without a
-//! panic, and what is wrong with it is said.
+//! Whatever stands in a list of events, in a kubelet's log, in a list of nodes or of PodDisruptionBudgets, reading it ends
+//! without a panic, and what is wrong with it is said.
 #![no_main]
 
 use kq_facts::events::read_events;
 use kq_facts::kubelet_log::KubeletLog;
 use kq_facts::node_list::read_node_list;
+use kq_k8s::disruption_budget::DisruptionBudget;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     match read_events(bytes) {
@@ -15,6 +16,9 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         assert!(!error.to_string().is_empty());
     }
     if let Err(reason) = read_node_list(bytes) {
+        assert!(!reason.is_empty());
+    }
+    if let Err(reason) = DisruptionBudget::read(bytes) {
         assert!(!reason.is_empty());
     }
 });

@@ -153,6 +153,9 @@ impl ApiError {
                 403 if path.contains("/events") => {
                     "the kubeconfig's user needs the verb list on events, in the pod's namespace or all"
                 }
+                403 if path.contains("/poddisruptionbudgets") => {
+                    "the kubeconfig's user needs the verb list on poddisruptionbudgets (policy) in all namespaces"
+                }
                 403 if path.contains("/namespaces/") && path.contains("/pods?") => {
                     "the kubeconfig's user needs the verb list on pods in the namespace"
                 }

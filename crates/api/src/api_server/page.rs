@@ -109,6 +109,13 @@ impl List {
         Self { kind: "NodeList", path: "/api/v1/nodes".into(), fields, labels }
     }
 
+    /// All PodDisruptionBudgets.
+    pub(super) fn disruption_budgets() -> Self {
+        let (fields, labels) = (String::new(), String::new());
+        let path = "/apis/policy/v1/poddisruptionbudgets".into();
+        Self { kind: "PodDisruptionBudgetList", path, fields, labels }
+    }
+
     /// Some of the objects of one kind, in a namespace or in all.
     pub(super) fn within(
         namespace: Option<&str>,

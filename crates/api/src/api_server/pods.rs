@@ -1,4 +1,5 @@
-//! Creates, reads and deletes a pod, and reads its log; requests a single pod with its events, all nodes, and the pods of each.
+//! Creates, reads and deletes a pod, and reads its log; requests a single pod with its events, all nodes, the pods of
+//! each, and all PodDisruptionBudgets.
 //!
 //! The server selects events by name, so that a cluster with a hundred thousand events sends only those of one pod. Without a
 //! namespace, it searches all of them.
@@ -165,6 +166,12 @@ impl ApiServer {
     /// Fails unless all of them arrived.
     pub fn nodes(&self, deadline: Duration) -> Result<Vec<Vec<u8>>, ApiError> {
         self.list(&List::nodes(), deadline)
+    }
+
+    /// Returns the PodDisruptionBudgets: unparsed pages of JSON, each a `PodDisruptionBudgetList`.
+    /// Fails unless all of them arrived.
+    pub fn disruption_budgets(&self, deadline: Duration) -> Result<Vec<Vec<u8>>, ApiError> {
+        self.list(&List::disruption_budgets(), deadline)
     }
 
     /// Changes fields of a node by a JSON merge patch. It must not be called from asynchronous code.

@@ -120,6 +120,11 @@ impl ApiServer {
         match self.never {}
     }
 
+    /// Returns the PodDisruptionBudgets, as pages of JSON.
+    pub fn disruption_budgets(&self, _deadline: Duration) -> Result<Vec<Vec<u8>>, ApiError> {
+        match self.never {}
+    }
+
     /// Requests the pods of each node.
     pub fn pods_of_each<T: Send>(
         &self,
