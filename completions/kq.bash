@@ -244,6 +244,9 @@ _kq() {
             kq__subcmd__fleet,run)
                 cmd="kq__subcmd__fleet__subcmd__run"
                 ;;
+            kq__subcmd__fleet,what-if)
+                cmd="kq__subcmd__fleet__subcmd__what__subcmd__if"
+                ;;
             kq__subcmd__fleet,work)
                 cmd="kq__subcmd__fleet__subcmd__work"
                 ;;
@@ -276,6 +279,9 @@ _kq() {
                 ;;
             kq__subcmd__fleet__subcmd__help,run)
                 cmd="kq__subcmd__fleet__subcmd__help__subcmd__run"
+                ;;
+            kq__subcmd__fleet__subcmd__help,what-if)
+                cmd="kq__subcmd__fleet__subcmd__help__subcmd__what__subcmd__if"
                 ;;
             kq__subcmd__fleet__subcmd__help,work)
                 cmd="kq__subcmd__fleet__subcmd__help__subcmd__work"
@@ -477,6 +483,9 @@ _kq() {
                 ;;
             kq__subcmd__help__subcmd__fleet,run)
                 cmd="kq__subcmd__help__subcmd__fleet__subcmd__run"
+                ;;
+            kq__subcmd__help__subcmd__fleet,what-if)
+                cmd="kq__subcmd__help__subcmd__fleet__subcmd__what__subcmd__if"
                 ;;
             kq__subcmd__help__subcmd__fleet,work)
                 cmd="kq__subcmd__help__subcmd__fleet__subcmd__work"
@@ -4130,7 +4139,7 @@ _kq() {
             return 0
             ;;
         kq__subcmd__fleet)
-            opts="-h -V --help --version run apply collect ask clean rbac guard answer read work help"
+            opts="-h -V --help --version run apply collect ask what-if clean rbac guard answer read work help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4280,7 +4289,7 @@ _kq() {
             return 0
             ;;
         kq__subcmd__fleet__subcmd__ask)
-            opts="-l -o -h -V --selector --diff --parallel --timeout --group-by --value --output --help --version"
+            opts="-l -o -h -V --selector --parallel --timeout --diff --group-by --value --output --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4294,15 +4303,15 @@ _kq() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --diff)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
                 --parallel)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --diff)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -4544,7 +4553,7 @@ _kq() {
             return 0
             ;;
         kq__subcmd__fleet__subcmd__help)
-            opts="run apply collect ask clean rbac guard answer read work help"
+            opts="run apply collect ask what-if clean rbac guard answer read work help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4684,6 +4693,20 @@ _kq() {
             return 0
             ;;
         kq__subcmd__fleet__subcmd__help__subcmd__run)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        kq__subcmd__fleet__subcmd__help__subcmd__what__subcmd__if)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -4860,6 +4883,84 @@ _kq() {
                     ;;
                 -o)
                     COMPREPLY=($(compgen -W "table wide json yaml name jsonl csv jsonpath= custom-columns=" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        kq__subcmd__fleet__subcmd__what__subcmd__if)
+            opts="-l -o -h -V --selector --parallel --timeout --pdbs --group-by --wave-size --output --kubeconfig --context --cluster --user --as --as-group --as-uid --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --selector)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -l)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --parallel)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --pdbs)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --group-by)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --wave-size)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "table wide json yaml name jsonpath= custom-columns=" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "table wide json yaml name jsonpath= custom-columns=" -- "${cur}"))
+                    return 0
+                    ;;
+                --kubeconfig)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --context)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cluster)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --user)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --as)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --as-group)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --as-uid)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 *)
@@ -6578,7 +6679,7 @@ _kq() {
             return 0
             ;;
         kq__subcmd__help__subcmd__fleet)
-            opts="run apply collect ask clean rbac guard answer read work"
+            opts="run apply collect ask what-if clean rbac guard answer read work"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -6704,6 +6805,20 @@ _kq() {
             return 0
             ;;
         kq__subcmd__help__subcmd__fleet__subcmd__run)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        kq__subcmd__help__subcmd__fleet__subcmd__what__subcmd__if)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )

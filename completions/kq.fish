@@ -2102,19 +2102,20 @@ complete -c kq -n "__fish_kq_using_subcommand top" -l kubelet-insecure-skip-tls-
 complete -c kq -n "__fish_kq_using_subcommand top" -s v -l verbose -d 'List the sources queried and their results, and every assumption'
 complete -c kq -n "__fish_kq_using_subcommand top" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand top" -s V -l version -d 'Print version'
-complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask clean rbac guard answer read work help" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask clean rbac guard answer read work help" -s V -l version -d 'Print version'
-complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask clean rbac guard answer read work help" -f -a "run" -d 'Run a command of kq on the nodes of a cluster, and merge the answers'
-complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask clean rbac guard answer read work help" -f -a "apply" -d 'Change the nodes of a cluster with one command, a few at a time'
-complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask clean rbac guard answer read work help" -f -a "collect" -d 'Store a snapshot of each node of a cluster in a folder, for kq fleet ask'
-complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask clean rbac guard answer read work help" -f -a "ask" -d 'Ask the same question about many snapshots, and merge the answers'
-complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask clean rbac guard answer read work help" -f -a "clean" -d 'Delete the pods that earlier runs of kq fleet left behind'
-complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask clean rbac guard answer read work help" -f -a "rbac" -d 'Print the RBAC manifests of a service account that may run a command of kq fleet'
-complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask clean rbac guard answer read work help" -f -a "guard" -d 'Read the steps of a run from standard input, and delete the pods that are left at its end, for kq fleet run'
-complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask clean rbac guard answer read work help" -f -a "answer" -d 'Run a command of kq, and write its answer packed and with a checksum, for kq fleet run'
-complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask clean rbac guard answer read work help" -f -a "read" -d 'Read what one node sent, and write what counts of it, for the other commands of kq fleet'
-complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask clean rbac guard answer read work help" -f -a "work" -d 'Answer a question about one snapshot after another, for kq fleet ask'
-complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask clean rbac guard answer read work help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask what-if clean rbac guard answer read work help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask what-if clean rbac guard answer read work help" -s V -l version -d 'Print version'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask what-if clean rbac guard answer read work help" -f -a "run" -d 'Run a command of kq on the nodes of a cluster, and merge the answers'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask what-if clean rbac guard answer read work help" -f -a "apply" -d 'Change the nodes of a cluster with one command, a few at a time'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask what-if clean rbac guard answer read work help" -f -a "collect" -d 'Store a snapshot of each node of a cluster in a folder, for kq fleet ask'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask what-if clean rbac guard answer read work help" -f -a "ask" -d 'Ask the same question about many snapshots, and merge the answers'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask what-if clean rbac guard answer read work help" -f -a "what-if" -d 'Show what a change of many nodes would disrupt, and an order of the nodes'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask what-if clean rbac guard answer read work help" -f -a "clean" -d 'Delete the pods that earlier runs of kq fleet left behind'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask what-if clean rbac guard answer read work help" -f -a "rbac" -d 'Print the RBAC manifests of a service account that may run a command of kq fleet'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask what-if clean rbac guard answer read work help" -f -a "guard" -d 'Read the steps of a run from standard input, and delete the pods that are left at its end, for kq fleet run'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask what-if clean rbac guard answer read work help" -f -a "answer" -d 'Run a command of kq, and write its answer packed and with a checksum, for kq fleet run'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask what-if clean rbac guard answer read work help" -f -a "read" -d 'Read what one node sent, and write what counts of it, for the other commands of kq fleet'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask what-if clean rbac guard answer read work help" -f -a "work" -d 'Answer a question about one snapshot after another, for kq fleet ask'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and not __fish_seen_subcommand_from run apply collect ask what-if clean rbac guard answer read work help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -s l -l selector -d 'Only nodes with these labels, such as pool=gpu; the syntax is kubectl\'s' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -l nodes-from -d 'A file with the names of more nodes, as from kubectl get nodes -o name; - is standard input' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from run" -l sample -d 'Only this number of nodes, or this part of them, evenly spread over their names' -r
@@ -2221,9 +2222,9 @@ complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from collect" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from ask" -s l -l selector -d 'Only nodes with these labels, such as pool=gpu; the syntax is kubectl\'s' -r
-complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from ask" -l diff -d 'Snapshots taken before: show the nodes whose results differ' -r -F
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from ask" -l parallel -d 'The number of snapshots read at a time (default: one for each core)' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from ask" -l timeout -d 'Time limit for each answer' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from ask" -l diff -d 'Snapshots taken before: show the nodes whose results differ' -r -F
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from ask" -l group-by -d 'Count the nodes apart by the value of this label; pool is also the pool of EKS, GKE, AKS or Karpenter' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from ask" -l value -d 'A number of each answer, by its path in JSON, such as run.usage.percent: percentiles, and the nodes at both ends' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from ask" -s o -l output -d 'Output format' -r -f -a "table\t'Human-readable summary'
@@ -2237,6 +2238,28 @@ jsonpath=\t'Values by a template of kubectl, such as jsonpath=\'{.items[*].id}\'
 custom-columns=\t'A table of the items with these columns, such as custom-columns=ID:.id,SIZE:.sizeBytes'"
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from ask" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from ask" -s V -l version -d 'Print version'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from what-if" -s l -l selector -d 'Only nodes with these labels, such as pool=gpu; the syntax is kubectl\'s' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from what-if" -l parallel -d 'The number of snapshots read at a time (default: one for each core)' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from what-if" -l timeout -d 'Time limit for each answer' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from what-if" -l pdbs -d 'A file with the PodDisruptionBudgets, as from kubectl get pdb -A -o json or yaml; - is standard input' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from what-if" -l group-by -d 'The label of pools; pool is also the pool of EKS, GKE, AKS or Karpenter' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from what-if" -l wave-size -d 'Put at most this number of nodes into a wave, or this part of all of them, rounded up' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from what-if" -s o -l output -d 'Output format' -r -f -a "table\t'Human-readable summary'
+wide\t'All details'
+json\t'The complete answer as JSON'
+yaml\t'The complete answer as YAML'
+name\t'The nodes of each wave, in one line'
+jsonpath=\t'Values by a template of kubectl, such as jsonpath=\'{.items[*].id}\''
+custom-columns=\t'A table of the items with these columns, such as custom-columns=ID:.id,SIZE:.sizeBytes'"
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from what-if" -l kubeconfig -d 'The kubeconfig for the API server (default: $KUBECONFIG, ~/.kube/config)' -r -F
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from what-if" -l context -d 'The context in the kubeconfig' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from what-if" -l cluster -d 'The cluster in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from what-if" -l user -d 'The user in the kubeconfig (default: that of the context)' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from what-if" -l as -d 'The user to impersonate in requests to the API server' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from what-if" -l as-group -d 'A group to impersonate (can be repeated)' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from what-if" -l as-uid -d 'The UID to impersonate' -r
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from what-if" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from what-if" -s V -l version -d 'Print version'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from clean" -s n -l namespace -d 'The namespace of the pods' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from clean" -l pods-of -d 'All pods of this run, which is the value of their label kq.fleet/run' -r
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from clean" -l timeout -d 'Time limit for the list of pods, and for each deletion' -r
@@ -2280,6 +2303,7 @@ complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "apply" -d 'Change the nodes of a cluster with one command, a few at a time'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "collect" -d 'Store a snapshot of each node of a cluster in a folder, for kq fleet ask'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "ask" -d 'Ask the same question about many snapshots, and merge the answers'
+complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "what-if" -d 'Show what a change of many nodes would disrupt, and an order of the nodes'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "clean" -d 'Delete the pods that earlier runs of kq fleet left behind'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "rbac" -d 'Print the RBAC manifests of a service account that may run a command of kq fleet'
 complete -c kq -n "__fish_kq_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "guard" -d 'Read the steps of a run from standard input, and delete the pods that are left at its end, for kq fleet run'
@@ -2419,6 +2443,7 @@ complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_f
 complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from fleet" -f -a "apply" -d 'Change the nodes of a cluster with one command, a few at a time'
 complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from fleet" -f -a "collect" -d 'Store a snapshot of each node of a cluster in a folder, for kq fleet ask'
 complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from fleet" -f -a "ask" -d 'Ask the same question about many snapshots, and merge the answers'
+complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from fleet" -f -a "what-if" -d 'Show what a change of many nodes would disrupt, and an order of the nodes'
 complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from fleet" -f -a "clean" -d 'Delete the pods that earlier runs of kq fleet left behind'
 complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from fleet" -f -a "rbac" -d 'Print the RBAC manifests of a service account that may run a command of kq fleet'
 complete -c kq -n "__fish_kq_using_subcommand help; and __fish_seen_subcommand_from fleet" -f -a "guard" -d 'Read the steps of a run from standard input, and delete the pods that are left at its end, for kq fleet run'

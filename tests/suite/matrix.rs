@@ -63,6 +63,7 @@ pub const LINES: &[(&str, &str)] = &[
     ("fleet apply", "-- gc apply"),
     ("fleet collect", ""),
     ("fleet ask", "snapshot.json -- cgroup diff"),
+    ("fleet what-if", "snapshot.json -- set maxPods=2"),
     ("fleet clean", ""),
     ("fleet rbac", "run"),
     ("snapshot", ""),

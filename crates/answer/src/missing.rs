@@ -114,6 +114,8 @@ pub enum MissingFact {
     EvictionCheck,
     /// The answer of a node of a fleet. `about`: the node; null: several, which the results name.
     NodeAnswer,
+    /// The PodDisruptionBudgets of the cluster.
+    DisruptionBudgets,
 }
 
 /// A fact that is missing.

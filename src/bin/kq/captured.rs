@@ -2,7 +2,7 @@
 
 use crate::exit::{self, Code};
 use crate::usage;
-use kq_core::fleet::{NoAnswer, Packed};
+use kq_core::fleet::{NoAnswer, NodeDisruptions, Packed};
 use kq_node::action::fleet::MAX_ANSWER_BYTES;
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -20,11 +20,13 @@ struct Written {
     notes: String,
     /// It wrote more than an answer may have.
     is_large: bool,
+    /// What `what-if` found, beside what it wrote.
+    disruptions: Option<NodeDisruptions>,
 }
 
-/// Runs a command line in this process, and returns what it writes.
+/// Runs a command line in this process, and returns what it writes, and the pods that a change disrupts.
 /// Fails if that is more than an answer may have.
-pub fn run(arguments: Vec<OsString>) -> Result<Packed, NoAnswer> {
+pub fn run(arguments: Vec<OsString>) -> Result<(Packed, Option<NodeDisruptions>), NoAnswer> {
     *written() = Some(Written::default());
     let code = match usage::read(arguments) {
         Ok(line) => crate::answer(line).unwrap_or_else(|failure| exit::report(&failure)),
@@ -33,10 +35,17 @@ pub fn run(arguments: Vec<OsString>) -> Result<Packed, NoAnswer> {
             Code::Usage
         }
     };
-    let Written { output, notes, is_large } = written().take().unwrap_or_default();
+    let Written { output, notes, is_large, disruptions } = written().take().unwrap_or_default();
     match is_large {
         true => Err(NoAnswer::Large(MAX_ANSWER_BYTES)),
-        false => Ok(Packed { exit_code: Some(code as u8), output, notes }),
+        false => Ok((Packed { exit_code: Some(code as u8), output, notes }, disruptions)),
+    }
+}
+
+/// Keeps the pods that a change disrupts, where this process answers about many snapshots.
+pub fn keep(disruptions: impl FnOnce() -> NodeDisruptions) {
+    if let Some(written) = &mut *written() {
+        written.disruptions = Some(disruptions());
     }
 }
 

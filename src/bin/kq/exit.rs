@@ -64,6 +64,16 @@ impl Code {
             code => code,
         }
     }
+
+    /// Returns the code of answers of many nodes.
+    pub fn of_nodes(worst: u8) -> Self {
+        match worst {
+            0 => Self::Answered,
+            1 => Self::No,
+            2 => Self::Usage,
+            _ => Self::Missing,
+        }
+    }
 }
 
 impl From<FailureKind> for Code {

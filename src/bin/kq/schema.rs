@@ -52,6 +52,7 @@ const COMMANDS: &[(&str, &str)] = &[
     ("fleet apply", "FleetApply"),
     ("fleet ask", "FleetAnswer"),
     ("fleet run", "FleetAnswer"),
+    ("fleet what-if", "FleetWhatIf"),
     ("gc apply", "ImageGcApply"),
     ("gc dry-run", "ImageGcPlan"),
     ("gc explain", "ImageExplanation"),

@@ -1,5 +1,6 @@
 //! `kq what-if`
 
+use crate::captured;
 use crate::cgroup::gather::gather_facts;
 use crate::exit::{Code, Failure, tell, warn};
 use crate::guess;
@@ -7,6 +8,7 @@ use crate::node_args::NodeArgs;
 use crate::output_format::{OutputFormat, formats_with_script};
 use crate::source_args::{DeviceFileArgs, GivenDevicesArgs, SourceArgs};
 use crate::write::fixes;
+use kq_core::fleet::NodeDisruptions;
 use kq_core::question::what_if::{ChangeFiles, NodeState, what_if, what_if_needs};
 use kq_core::what_if::change::Change;
 use kq_core::what_if::{ChangeError, ChangeList, changes_table, parse, script, table, wide};
@@ -115,6 +117,7 @@ impl Args {
         node_file.check(&facts, &spec)?;
         let before = NodeState::of(facts, overrides)?;
         let answer = what_if(&before, &changes, &files)?;
+        captured::keep(|| NodeDisruptions::of(&before.snapshot, &answer));
         let lines = |it: &_| script(it).lines().map(str::to_owned).collect();
         self.output.write_or_names(&answer, table, wide, lines)?;
         match self.output {

@@ -82,6 +82,7 @@ const COMMANDS: &[Row] = &[
     of_files("fleet apply"),
     of_files("fleet collect"),
     of_files("fleet ask"),
+    of_files("fleet what-if"),
     of_node("report", ""),
     of_files("fleet clean"),
     of_files("fleet rbac"),

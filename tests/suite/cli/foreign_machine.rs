@@ -25,6 +25,7 @@ const ABOUT_FILES: &[&str] = &[
     "explain ErrImagePull",
     "explain -f kubelet.yaml",
     "fleet ask snapshot.json -- cgroup diff",
+    "fleet what-if snapshot.json -- set maxPods=5",
     "report images.json",
     "report -v --host-root COPY",
     "cgroup show -v --host-root COPY",

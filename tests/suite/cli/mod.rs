@@ -109,6 +109,8 @@ mod fleet_run;
 /// An API server that keeps pods.
 #[cfg(feature = "apiserver")]
 mod fleet_server;
+/// `kq fleet what-if`
+mod fleet_what_if;
 /// Nothing of the machine shows in answers about files.
 mod foreign_machine;
 /// `kq gc apply` on runtimes that lie, hang, die and change.

@@ -249,6 +249,7 @@ fn each_fault_of_one_command_is_found() {
         (&night, "cgroup plan --set systemReserved.cpu", "/items/0/value", json!("1")),
         (&night, "version", "/kubelet/version", json!("v1.33.0")),
         (&night, "fleet ask", "/items", json!([])),
+        (&night, "fleet what-if", "/workloads", json!([])),
         (&ended, "preempt why batch/gone-1", "/cause", json!("notKilled")),
     ];
     for (snapshot, line, field, value) in faults {

@@ -32,6 +32,7 @@ pub const PAIRS: &[(&str, Compare)] = &[
     ("what-if disk, gc dry-run --at-usage", disk),
     ("fleet ask, doctor", fleet),
     ("fleet ask, devices list", fleet_devices),
+    ("fleet what-if, what-if", fleet_what_if),
     ("what-if --cgroup-driver, cgroup plan --cgroup-driver", driver),
     ("version, doctor", version),
     ("doctor POD, the commands of its page", page_of_a_pod),
@@ -530,6 +531,20 @@ fn fleet_devices(node: &Answers, found: &mut Vec<String>) {
     let of_fleet: BTreeSet<String> =
         rows(&fleet, "items").map(|it| text(&it["result"])).filter(is_problem).collect();
     differ(found, "states", &json!(of_list), &json!(of_fleet));
+}
+
+fn fleet_what_if(node: &Answers, found: &mut Vec<String>) {
+    let (Some(fleet), Some(alone)) =
+        (node.ask("fleet what-if node.json -- set maxPods=2"), node.ask("what-if set maxPods=2"))
+    else {
+        return;
+    };
+    let lost = ["refused", "preempted", "evicted", "deleted", "ends", "terminated"];
+    let is_lost = |result: &Value| lost.contains(&text(result).as_str());
+    let ends =
+        rows(&alone, "pods").filter(|it| is_lost(&it["result"]) && rows(it, "orElse").all(is_lost));
+    let of_fleet: u64 = rows(&fleet, "workloads").filter_map(|it| it["ends"].as_u64()).sum();
+    differ(found, "pods that end", &json!(ends.count()), &json!(of_fleet));
 }
 
 /// A flag that says how the node is reaches every command.

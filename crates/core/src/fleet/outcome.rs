@@ -1,5 +1,6 @@
 //! The answer of one node, and its results.
 
+use super::disruptions::NodeDisruptions;
 use super::reported::{
     Admission, Devices, Distance, Eviction, Freed, ImageGc, Known, Outcome, Reported,
     ReportedFinding,
@@ -106,6 +107,8 @@ pub struct NodeOutcome {
     pub reply: Reply,
     /// The whole answer in one line of JSON, where it is asked for and there is one.
     pub answer: Option<String>,
+    /// The pods that a change disrupts, where they are asked for.
+    pub disruptions: Option<NodeDisruptions>,
 }
 
 impl NoAnswer {

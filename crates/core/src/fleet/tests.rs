@@ -11,12 +11,12 @@ const PATH: &str = "run.percent";
 fn outcome(node: &str, exit_code: u8, answer: Value) -> NodeOutcome {
     let template = Template::parse(PATH).expect("a path");
     let reply = Reply::of_answer(exit_code, &answer, Some(&template));
-    NodeOutcome { node: node.to_owned(), group: None, reply, answer: None }
+    NodeOutcome { node: node.to_owned(), group: None, reply, answer: None, disruptions: None }
 }
 
 fn failed(node: &str, exit_code: Option<u8>, why: &str) -> NodeOutcome {
     let reply = Reply::Failed { exit_code, why: NoAnswer::Refused(why.to_owned()) };
-    NodeOutcome { node: node.to_owned(), group: None, reply, answer: None }
+    NodeOutcome { node: node.to_owned(), group: None, reply, answer: None, disruptions: None }
 }
 
 fn checks(findings: &[(&str, &str)]) -> Value {

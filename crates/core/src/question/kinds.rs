@@ -5,7 +5,7 @@ pub use super::image_gc::ImageGcAnswer;
 pub use super::version::Versions;
 pub use super::why::PodWhy;
 pub use crate::explain::{LogExplanation, MessageExplanation};
-pub use crate::fleet::{FleetAnswer, FleetApply};
+pub use crate::fleet::{FleetAnswer, FleetApply, FleetWhatIf};
 pub use crate::question::doctor::PodReport;
 pub use crate::what_if::{ChangeList, WhatIf};
 pub use kq_admission::PodAdmission;
@@ -81,6 +81,7 @@ pub const KINDS: &[Kind] = &[
     kind::<EvictionRank>(),
     kind::<FleetAnswer>(),
     kind::<FleetApply>(),
+    kind::<FleetWhatIf>(),
     kind::<FreeDevices>(),
     kind::<GcLint>(),
     kind::<GcPolicy>(),

@@ -34,6 +34,9 @@ pub struct WhatIf {
     pub values: Vec<ValueChange>,
     /// The steps before the change, in order.
     pub steps: Vec<Step>,
+    /// The outcomes of the pods are known, or the kubelet does not start.
+    #[serde(skip)]
+    pub knows_pods: bool,
     /// What it rests on.
     #[serde(flatten)]
     pub basis: Basis,

@@ -2,17 +2,13 @@
 
 use super::merge_args::MergeArgs;
 use super::question::Question;
+use super::snapshot_args::SnapshotArgs;
 use crate::exit::{Code, Failure};
-use crate::source_args::parse_interval;
 use kq_core::fleet::Merge;
-use kq_k8s::label_selector::LabelSelector;
-use kq_node::action::fleet::{SnapshotFleet, SnapshotOptions, SnapshotQuestion};
+use kq_node::action::fleet::{SnapshotFleet, SnapshotQuestion};
 use std::ffi::OsString;
-use std::num::NonZero;
 use std::path::PathBuf;
 use std::slice;
-use std::thread;
-use std::time::Duration;
 
 /// Ask the same question about many snapshots, and merge the answers
 ///
@@ -43,29 +39,16 @@ use std::time::Duration;
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
-    /// Snapshots, and folders of them
-    #[arg(value_name = "PATH", required = true)]
-    paths: Vec<PathBuf>,
+    #[command(flatten)]
+    snapshots: SnapshotArgs,
 
     /// The command, after --
     #[arg(value_name = "COMMAND", required = true, last = true)]
     command: Vec<OsString>,
 
-    /// Only nodes with these labels, such as pool=gpu; the syntax is kubectl's
-    #[arg(short = 'l', long, value_name = "SELECTOR", value_parser = LabelSelector::parse)]
-    selector: Option<LabelSelector>,
-
     /// Snapshots taken before: show the nodes whose results differ
     #[arg(long, value_name = "PATH")]
     diff: Option<PathBuf>,
-
-    /// The number of snapshots read at a time (default: one for each core)
-    #[arg(long, value_name = "NUMBER")]
-    parallel: Option<NonZero<usize>>,
-
-    /// Time limit for each answer
-    #[arg(long, value_name = "DURATION", default_value = "1m", value_parser = parse_interval)]
-    timeout: Duration,
 
     #[command(flatten)]
     merge: MergeArgs,
@@ -75,7 +58,7 @@ impl Args {
     /// Asks, merges and shows.
     pub fn run(self) -> Result<Code, Failure> {
         let question = Question::of_snapshots(self.command.clone())?;
-        let fleet = SnapshotFleet::find(&self.paths)?;
+        let fleet = SnapshotFleet::find(&self.snapshots.paths)?;
         let earlier = self.diff.as_ref().map(slice::from_ref).map(SnapshotFleet::find);
         let earlier = earlier.transpose()?;
         let merged = self.ask(&question, &fleet, true)?;
@@ -89,18 +72,14 @@ impl Args {
         fleet: &SnapshotFleet,
         is_shown: bool,
     ) -> Result<Merge, Failure> {
-        let cores = || thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN);
-        let options = SnapshotOptions {
-            parallel: self.parallel.unwrap_or_else(cores).get(),
-            timeout: self.timeout,
-        };
         let asked = SnapshotQuestion {
             words: question.typed().to_vec(),
-            selector: self.selector.as_ref().map(ToString::to_string),
+            selector: None,
             group_by: self.merge.group_by.clone(),
             value: self.merge.value.clone(),
             has_answer: is_shown && self.merge.writes_answers(),
+            has_disruptions: false,
         };
-        self.merge.merge(fleet.len(), is_shown, |take| fleet.ask(&asked, &options, take))
+        self.merge.merge(fleet.len(), is_shown, |take| self.snapshots.ask(fleet, asked, take))
     }
 }

@@ -1,6 +1,7 @@
 //! The flags that merge and show the answers of nodes.
 
 use super::question::Question;
+use super::snapshot_args::no_such_node;
 use crate::exit::{Code, Failure, note, tell};
 use crate::output_format::{Exchange, OutputFormat, formats_with};
 use crate::progress::Progress;
@@ -94,11 +95,10 @@ impl MergeArgs {
         merged: Merge,
         before: Option<Merge>,
     ) -> Result<Code, Failure> {
-        let code = code(merged.exit_code());
+        let code = Code::of_nodes(merged.exit_code());
         let answer = merged.finish(question.words(), before);
         if answer.nodes.asked == 0 {
-            return Err(Failure::usage(anyhow!("no node has the labels that --selector names"))
-                .hint("the labels are those of the Node object"));
+            return Err(no_such_node());
         }
         if let OutputFormat::Exchange(Exchange::Lines | Exchange::Csv) = self.output {
             return Ok(code);
@@ -134,14 +134,5 @@ impl MergeArgs {
             }
             _ => Ok(()),
         }
-    }
-}
-
-fn code(code: u8) -> Code {
-    match code {
-        0 => Code::Answered,
-        1 => Code::No,
-        2 => Code::Usage,
-        _ => Code::Missing,
     }
 }

@@ -9,7 +9,9 @@ mod question;
 mod rbac;
 mod run;
 mod run_args;
+mod snapshot_args;
 mod ssh;
+mod what_if;
 
 use crate::captured;
 use crate::exit::{Code, Failure};
@@ -46,6 +48,7 @@ enum Command {
     Apply(Box<apply::Args>),
     Collect(Box<collect::Args>),
     Ask(Box<ask::Args>),
+    WhatIf(Box<what_if::Args>),
     Clean(Box<clean::Args>),
     Rbac(Box<rbac::Args>),
     #[command(hide = true)]
@@ -65,6 +68,7 @@ impl Args {
             Command::Apply(args) => args.run(),
             Command::Collect(args) => args.run(),
             Command::Ask(args) => args.run(),
+            Command::WhatIf(args) => args.run(),
             Command::Clean(args) => args.run(),
             Command::Rbac(args) => args.run(),
             Command::Guard(args) => args.run(),

@@ -102,7 +102,7 @@ pub fn what_if(
             WhatIfRule::KubeletStart(StartFinding::Starts { version, not_checked: Vec::new() });
         items.push(Effect::new(Subject::Node, rule));
     }
-    let (mut pods, mut values) = (Vec::new(), Vec::new());
+    let (mut pods, mut values, mut knows_pods) = (Vec::new(), Vec::new(), true);
     if starts != Some(false) {
         match transition.pods(&mut basis) {
             Ok(PodEffects { outcomes, findings }) => {
@@ -110,7 +110,10 @@ pub fn what_if(
                 items.extend(summary(&outcomes));
                 pods = outcomes;
             }
-            Err(failure) => items.push(missing("pods", &failure)),
+            Err(failure) => {
+                knows_pods = false;
+                items.push(missing("pods", &failure));
+            }
         }
         match transition.values(&pods, &mut basis) {
             Ok(changed) => {
@@ -152,6 +155,7 @@ pub fn what_if(
         pods,
         values,
         steps,
+        knows_pods,
         basis,
     })
 }

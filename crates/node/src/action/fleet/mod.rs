@@ -13,7 +13,7 @@ mod work;
 pub use apply::{ApplyLog, ChangeCommand, WaveOptions};
 pub use guard::{CleanOptions, CleanPlan, GuardOptions, PodGuard};
 pub use member::{Member, Reading, Source, Wanted};
-pub use plan::{FleetNode, FleetOptions, FleetPlan, Sample};
+pub use plan::{FleetNode, FleetOptions, FleetPlan, Sample, disruption_budgets};
 pub use run::{FleetEvent, FleetRun};
 pub use snapshots::{SnapshotFleet, SnapshotOptions};
 pub use work::{SnapshotQuestion, SnapshotReply, SnapshotWorker};

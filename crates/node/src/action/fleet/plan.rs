@@ -10,6 +10,7 @@ use kq_core::fleet::{NodeCommand, PodSettings};
 use kq_facts::node_list::{ListedNode, read_node_list};
 use kq_io::clock::moment;
 use kq_io::snapshot_file::read_snapshot;
+use kq_k8s::disruption_budget::DisruptionBudget;
 use kq_k8s::label_selector::LabelSelector;
 use kq_k8s::nearest::nearest;
 use kq_k8s::pod::OS_LABEL;
@@ -20,6 +21,23 @@ use std::time::Duration;
 
 /// How much longer the kubelet lets a pod run than kq waits for it.
 const GRACE: Duration = Duration::from_secs(30);
+
+/// Reads the PodDisruptionBudgets of a cluster.
+///
+/// # Errors
+///
+/// Fails unless all of them arrived.
+pub fn disruption_budgets(spec: &NodeSpec) -> Result<Vec<DisruptionBudget>, Failure> {
+    let server = spec.connect()?;
+    let mut budgets = Vec::new();
+    for page in server.disruption_budgets(spec.timeout)? {
+        let read = DisruptionBudget::read(&page).map_err(|reason| {
+            Failure::missing(anyhow!("the PodDisruptionBudgets of {}: {reason}", server.url()))
+        });
+        budgets.append(&mut read?);
+    }
+    Ok(budgets)
+}
 
 /// The choice of nodes, and the settings of their pods.
 #[derive(Clone, Debug)]

@@ -130,7 +130,10 @@ impl FleetRun {
                 Err(why) => (failed(why), None, None),
             };
             let group = group_by.map(|key| node_group(key, &node.labels));
-            (NodeOutcome { node: node.name.clone(), group, reply, answer }, permit)
+            (
+                NodeOutcome { node: node.name.clone(), group, reply, answer, disruptions: None },
+                permit,
+            )
         };
         // A permit is returned once the answer is written.
         let taken = |done, (outcome, _permit)| take(done, outcome);

@@ -59,8 +59,9 @@ impl SnapshotFleet {
             let file = &self.files[at];
             let outcome = match workers.ask(&file.path) {
                 (SnapshotReply::NotSelected, _) => None,
-                (SnapshotReply::Reply { reply, group }, answer) => {
-                    Some(NodeOutcome { node: file.node.clone(), group, reply, answer })
+                (SnapshotReply::Reply { reply, group, disruptions }, answer) => {
+                    let node = file.node.clone();
+                    Some(NodeOutcome { node, group, reply, answer, disruptions })
                 }
             };
             (outcome, permit)

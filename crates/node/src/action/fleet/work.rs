@@ -8,7 +8,7 @@ use super::MAX_ANSWER_BYTES;
 use super::snapshots::no_answer;
 use anyhow::anyhow;
 use kq_answer::Failure;
-use kq_core::fleet::{NoAnswer, Packed, Reply, node_group};
+use kq_core::fleet::{NoAnswer, NodeDisruptions, Packed, Reply, node_group};
 use kq_io::memory::{forget_received, resident_memory};
 use kq_io::own_program::{Ended, OwnProgramError, OwnWorker, Worked, requests};
 use kq_io::snapshot_file::read_snapshot;
@@ -29,6 +29,9 @@ const MOST: usize = 500;
 /// A process with more memory than this ends after its answer: half of what any question may take.
 const MOST_MEMORY: u64 = 118 << 20;
 
+/// The most bytes of the disrupted pods of a node, as JSON: ten thousand pods.
+const MOST_DISRUPTIONS: usize = 4 << 20;
+
 /// A question about snapshots.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -43,6 +46,8 @@ pub struct SnapshotQuestion {
     pub value: Option<String>,
     /// The whole answer is returned as well.
     pub has_answer: bool,
+    /// The pods that a change disrupts are returned as well.
+    pub has_disruptions: bool,
 }
 
 /// What a process says about a snapshot. It is short, whatever the snapshot has.
@@ -52,6 +57,7 @@ pub enum SnapshotReply {
     Reply {
         reply: Reply,
         group: Option<String>,
+        disruptions: Option<NodeDisruptions>,
     },
     /// The node has not the labels.
     NotSelected,
@@ -61,7 +67,8 @@ impl SnapshotReply {
     /// There is no answer. The node has a group nevertheless.
     pub(super) fn failed(why: NoAnswer, question: &SnapshotQuestion) -> Self {
         let reply = Reply::Failed { exit_code: None, why };
-        Self::Reply { reply, group: question.group_by.as_ref().map(|_| String::new()) }
+        let group = question.group_by.as_ref().map(|_| String::new());
+        Self::Reply { reply, group, disruptions: None }
     }
 }
 
@@ -111,7 +118,7 @@ impl<'q> SnapshotWorker<'q> {
     pub fn answer(
         &mut self,
         path: &Path,
-        run: impl FnOnce(&Path) -> Result<Packed, NoAnswer>,
+        run: impl FnOnce(&Path) -> Result<(Packed, Option<NodeDisruptions>), NoAnswer>,
     ) -> Result<(SnapshotReply, Option<Vec<u8>>), Failure> {
         forget_received();
         self.answered += 1;
@@ -124,19 +131,26 @@ impl<'q> SnapshotWorker<'q> {
         }
         let group_by = self.question.group_by.as_ref();
         let group = group_by.map(|key| brief(&node_group(key, &labels)).into_owned());
-        let Packed { exit_code, output, notes } = match run(path) {
-            Ok(packed) => packed,
-            Err(why) => {
-                let reply = Reply::Failed { exit_code: None, why };
-                return Ok((SnapshotReply::Reply { reply, group }, None));
-            }
+        let without = |why, group| {
+            let reply = Reply::Failed { exit_code: None, why };
+            Ok((SnapshotReply::Reply { reply, group, disruptions: None }, None))
         };
+        let (Packed { exit_code, output, notes }, disruptions) = match run(path) {
+            Ok(ran) => ran,
+            Err(why) => return without(why, group),
+        };
+        let disruptions = disruptions.filter(|_| self.question.has_disruptions);
+        if let Some(disruptions) = &disruptions
+            && json_line(disruptions).map_err(Failure::missing)?.len() > MOST_DISRUPTIONS
+        {
+            return without(NoAnswer::Large(MOST_DISRUPTIONS as u64), group);
+        }
         let (reply, answer) =
             Reply::parse(Some(path), exit_code, &output, &notes, self.value.as_ref());
         drop(output);
         let answer = answer.filter(|_| self.question.has_answer).map(|answer| json_line(&answer));
         let answer = answer.transpose().map_err(Failure::missing)?;
-        Ok((SnapshotReply::Reply { reply, group }, answer))
+        Ok((SnapshotReply::Reply { reply, group, disruptions }, answer))
     }
 
     /// Returns true if this process is to end: another one takes its place.
@@ -193,7 +207,7 @@ impl<'q> SnapshotWorkers<'q> {
                 let code = exit_code.filter(|code| *code != 0);
                 let (reply, _) = Reply::parse(Some(path), code, &[], &notes, None);
                 let group = self.question.group_by.as_ref().map(|_| String::new());
-                Ok((SnapshotReply::Reply { reply, group }, None))
+                Ok((SnapshotReply::Reply { reply, group, disruptions: None }, None))
             }
         }
     }
@@ -224,6 +238,7 @@ mod tests {
             group_by: None,
             value: Some("a.b".to_owned()),
             has_answer: true,
+            has_disruptions: false,
         };
         let text = serde_json::to_string(&question).expect("JSON");
         assert_eq!(serde_json::from_str::<SnapshotQuestion>(&text).expect("JSON"), question);
