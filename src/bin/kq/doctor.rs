@@ -110,8 +110,7 @@ impl Args {
         let report = node_checks(&compared, self.sources.snapshot.is_some())?;
         let names_node = self.node.is_given()
             || self.sources.snapshot.is_some()
-            || self.sources.host_root.is_some()
-            || !self.sources.pods.is_empty();
+            || self.sources.first_given().is_some();
         if report.is_no_node && !names_node && self.output == OutputFormat::Table {
             elsewhere()?;
             return Ok(Code::Missing);

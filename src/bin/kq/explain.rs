@@ -140,7 +140,7 @@ impl Args {
                 if word.len() > 1
                     && !word.contains(|c: char| c.is_whitespace() || c.is_uppercase()) =>
             {
-                match guess::hint(&["explain", word], &[]) {
+                match guess::hint(&["explain", word], 1, &[]) {
                     Some(about_pod) => failure.hint(about_pod),
                     None => failure.hint(hint),
                 }

@@ -68,5 +68,5 @@ fn answer(line: usage::CommandLine) -> Result<Code, Failure> {
     if let Some(origin) = line.snapshot_origin() {
         exit::note("snapshot", &origin);
     }
-    line.cli.run()
+    line.cli.run().map_err(usage::with_hint)
 }

@@ -4,12 +4,15 @@ use crate::cli::Cli;
 use crate::exit::{Code, Failure, lines, note};
 use crate::guess;
 use crate::short_help::with_short_help;
+use crate::write::{self, Color};
 use anyhow::anyhow;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Command, CommandFactory, FromArgMatches};
+use kq_output::screen::wrapped;
 use kq_output::terminal::{brief, is_unsafe, plain};
 use std::ffi::OsString;
+use std::io::Write;
 use std::path::Path;
 
 /// Stands for `--snapshot`.
@@ -53,7 +56,7 @@ pub fn parse() -> CommandLine {
     match read(std::env::args_os()) {
         Ok(line) => line,
         Err(error) if !error.use_stderr() => error.exit(),
-        Err(error) => refuse(&error),
+        Err(error) => refuse(error),
     }
 }
 
@@ -183,49 +186,166 @@ fn is_from_environment(matches: &ArgMatches) -> bool {
 /// A script passes names of other people on, and clap shows an argument as it is, with its line ends and what it does
 /// to a terminal.
 #[expect(clippy::disallowed_methods, reason = "there is nothing left to do, as in clap's own exit")]
-fn refuse(error: &clap::Error) -> ! {
+fn refuse(error: clap::Error) -> ! {
+    write::set_style(Color::default(), false, None);
     let typed: Vec<OsString> = std::env::args_os().collect();
     let shown: Vec<OsString> = typed.iter().map(shown).collect();
-    if typed == shown {
-        let _ = error.print();
-        hint_at_command(error, &typed);
-        hint_at_variable(error, &typed);
-        std::process::exit(Code::Usage as i32);
-    }
-    // Without clap's colours, and the sequences of an argument with them.
+    let of_variable = hint_at_variable(&error, &typed);
     let text = error.to_string();
+    let mut of_command = None;
+    // Without clap's colours, and the sequences of an argument with them.
     let is_one_line = |argument: &OsString| !argument.to_string_lossy().contains('\n');
     let is_safe = !text.contains(|c| c != '\n' && is_unsafe(c));
-    if is_safe && typed.iter().all(is_one_line) && brief(&text) == text {
+    if typed == shown {
+        of_command = hint_at_command(&error, &typed);
+        print(&with_near_names(error, &typed, of_command.is_some()));
+    } else if is_safe && typed.iter().all(is_one_line) && brief(&text) == text {
         lines(&text);
     } else {
         // The same mistake in a command line that can be shown.
         match read(shown) {
-            Err(same) if same.kind() == error.kind() => {
-                let _ = same.print();
-            }
+            Err(same) if same.kind() == error.kind() => print(&same),
             _ => note("error", &brief(text.trim_start_matches("error: "))),
         }
     }
-    hint_at_variable(error, &typed);
+    for hint in of_command.into_iter().chain(of_variable) {
+        note("hint", &brief(&hint));
+    }
     std::process::exit(Code::Usage as i32)
 }
 
+/// Writes clap's report, on a terminal in lines that fit it.
+fn print(error: &clap::Error) {
+    let screen = write::screen_of_notes();
+    let Some(width) = screen.width.map(usize::from) else {
+        let _ = error.print();
+        return;
+    };
+    let (plain, coloured) = (error.render().to_string(), error.render().ansi().to_string());
+    let fitted = plain.lines().zip(coloured.lines()).flat_map(|(plain, coloured)| {
+        let indent = plain.len() - plain.trim_start().len() + 2;
+        match wrapped(plain, width, indent) {
+            lines if lines.len() > 1 || !screen.colour => lines,
+            _ => vec![coloured.to_owned()],
+        }
+    });
+    let text = fitted.collect::<Vec<_>>().join("\n");
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+/// Leaves of clap's suggestions those that are misspelt: it also has what sounds alike.
+fn with_near_names(mut error: clap::Error, typed: &[OsString], has_hint: bool) -> clap::Error {
+    let typed: Vec<&str> = typed.iter().skip(1).filter_map(|it| it.to_str()).collect();
+    let all = Cli::command();
+    let named = Named::of(&all, &without_flags(&typed));
+    if error.kind() == ErrorKind::InvalidSubcommand {
+        error.remove(ContextKind::SuggestedSubcommand);
+        let near = named.rest.first().and_then(|word| guess::misspelt(word, named.command));
+        if let Some(near) = near.filter(|_| !has_hint) {
+            error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(vec![near]));
+        }
+    }
+    if error.kind() == ErrorKind::UnknownArgument && has_hint {
+        // The usage is that of the suggestion.
+        if error.remove(ContextKind::SuggestedArg).is_some() {
+            error.remove(ContextKind::Usage);
+        }
+    }
+    error
+}
+
 /// Names the command that answers, where the words are those of another tool or of a first try.
-fn hint_at_command(error: &clap::Error, typed: &[OsString]) {
-    let is_word = matches!(
-        error.kind(),
-        ErrorKind::InvalidSubcommand | ErrorKind::UnknownArgument | ErrorKind::InvalidValue
-    );
+fn hint_at_command(error: &clap::Error, typed: &[OsString]) -> Option<String> {
     let typed: Vec<&str> = typed.iter().skip(1).filter_map(|it| it.to_str()).collect();
     let words = without_flags(&typed);
-    let command = Cli::command();
-    let group = words.first().and_then(|word| command.find_subcommand(word));
-    let taken: Vec<&str> =
-        group.into_iter().flat_map(Command::get_subcommands).map(Command::get_name).collect();
-    let hint = guess::hint(&words, &taken).or_else(|| command_first(&typed));
-    if let Some(hint) = hint.filter(|_| is_word) {
-        note("hint", &brief(&hint));
+    let all = Cli::command();
+    let named = Named::of(&all, &words);
+    let of_files = || guess::hint_for_files(named.command, &named.names, &named.rest);
+    let of_words = || guess::hint(&words, named.names.len(), &named.taken);
+    match error.kind() {
+        ErrorKind::InvalidSubcommand => {
+            let word = named.rest.first()?;
+            let is_misspelt = guess::misspelt(word, named.command).is_some();
+            let of_name = || guess::unknown_name(word).filter(|_| !is_misspelt);
+            of_words().or_else(|| guess::reason(word)).or_else(of_files).or_else(of_name)
+        }
+        ErrorKind::UnknownArgument => {
+            let flag = error.get(ContextKind::InvalidArg).map(ToString::to_string);
+            let flag = flag.filter(|it| it.starts_with('-'));
+            let of_flag =
+                || guess::hint_for_flag(flag.as_deref()?, named.command, &named.names, &named.rest);
+            let of_typed = || guess::hint_for_files(&all, &[], &typed);
+            command_first(&typed).or_else(|| match named.names.as_slice() {
+                [] => of_words().or_else(of_typed).or_else(of_flag),
+                ["what-if"] => of_flag().or_else(of_words),
+                _ if named.command.has_subcommands() => of_flag().or_else(of_words),
+                _ => of_words().or_else(of_files).or_else(of_flag),
+            })
+        }
+        ErrorKind::InvalidValue | ErrorKind::ValueValidation => of_files(),
+        ErrorKind::MissingRequiredArgument => of_words().or_else(|| {
+            let text = error.to_string();
+            let lists = [
+                ("<POD", "kq cgroup show lists the pods"),
+                ("<IMAGE|", "kq gc images lists the images"),
+            ];
+            let list = lists.iter().find(|(name, _)| text.contains(name));
+            list.map(|(_, hint)| (*hint).to_owned())
+        }),
+        _ => None,
+    }
+}
+
+/// Adds a hint to a failure, where a file stands in place of a pod, or the name of a kind of things.
+pub fn with_hint(failure: Failure) -> Failure {
+    let typed: Vec<String> =
+        std::env::args_os().skip(1).filter_map(|it| it.into_string().ok()).collect();
+    let typed: Vec<&str> = typed.iter().map(String::as_str).collect();
+    let words = without_flags(&typed);
+    let all = Cli::command();
+    let named = Named::of(&all, &words);
+    let places = named.command.get_positionals().filter_map(clap::Arg::get_value_names).flatten();
+    let places: Vec<&str> = places.map(|name| name.as_str()).collect();
+    let takes = |what: &str| places.iter().any(|name| name.contains(what));
+    let is_misplaced = |word: &&str| match guess::FileKind::of(word) {
+        Some(guess::FileKind::Snapshot) => !takes("SNAPSHOT") && !takes("PATH"),
+        Some(_) => !takes("FILE") && !takes("PATH") && !takes("CHANGE"),
+        None => false,
+    };
+    let is_no_pod = |word: &&str| failure.reason().contains(&format!("no pod {word}"));
+    let hint = match named.rest.iter().find(|word| is_misplaced(word)) {
+        Some(_) => guess::hint_for_files(named.command, &named.names, &named.rest),
+        None if takes("POD") && named.rest.iter().any(|word| is_no_pod(&word)) => {
+            guess::of_table(&words, named.names.len(), &[])
+        }
+        None => None,
+    };
+    match hint {
+        Some(hint) => failure.hint_first(hint),
+        None => failure,
+    }
+}
+
+/// The command that words begin with.
+struct Named<'c, 't> {
+    command: &'c Command,
+    /// Its words.
+    names: Vec<&'t str>,
+    /// What follows them.
+    rest: Vec<&'t str>,
+    /// The commands of its group.
+    taken: Vec<&'c str>,
+}
+
+impl<'c, 't> Named<'c, 't> {
+    fn of(all: &'c Command, words: &[&'t str]) -> Self {
+        let (mut command, mut group, mut count) = (all, all, 0);
+        while let Some(inner) = words.get(count).and_then(|word| command.find_subcommand(word)) {
+            (command, count) = (inner, count + 1);
+            group = if inner.has_subcommands() { inner } else { group };
+        }
+        let taken = group.get_subcommands().map(Command::get_name).collect();
+        Self { command, names: words[..count].to_vec(), rest: words[count..].to_vec(), taken }
     }
 }
 
@@ -239,8 +359,8 @@ fn without_flags<'t>(typed: &[&'t str]) -> Vec<&'t str> {
         path
     });
     // A group has no sources of a node; its commands have.
-    let with_commands =
-        below.iter().copied().flat_map(|it| std::iter::once(it).chain(it.get_subcommands()));
+    let last = below.last().copied().into_iter().flat_map(Command::get_subcommands);
+    let with_commands = below.iter().copied().chain(last);
     let flags: Vec<&clap::Arg> = with_commands.flat_map(Command::get_arguments).collect();
     let takes_value = |word: &str| {
         let is_it = |flag: &&&clap::Arg| match word.strip_prefix("--") {
@@ -264,23 +384,21 @@ fn without_flags<'t>(typed: &[&'t str]) -> Vec<&'t str> {
 /// Puts a command before the flags that were typed before it.
 fn command_first(typed: &[&str]) -> Option<String> {
     typed.first().filter(|first| first.starts_with('-'))?;
-    let is_command = |word: &&&str| Cli::command().find_subcommand(word).is_some();
-    let command = *typed.iter().find(is_command)?;
-    let others = typed.iter().copied().filter(|word| *word != command);
-    Some(format!("kq {command} {}", others.collect::<Vec<_>>().join(" ")))
+    let all = Cli::command();
+    let at = typed.iter().position(|word| all.find_subcommand(word).is_some())?;
+    let count = Named::of(&all, &typed[at..]).names.len();
+    let line = [&typed[at..at + count], &typed[..at], &typed[at + count..]].concat();
+    Some(format!("kq {}", line.join(" ")))
 }
 
 /// Names the variable, where a flag that was not typed is in the way of another.
-fn hint_at_variable(error: &clap::Error, typed: &[OsString]) {
+fn hint_at_variable(error: &clap::Error, typed: &[OsString]) -> Option<String> {
     let is_flag = |it: &OsString| it.to_string_lossy().starts_with("--snapshot");
-    if error.kind() == ErrorKind::ArgumentConflict
+    let is_of_variable = error.kind() == ErrorKind::ArgumentConflict
         && error.to_string().contains("--snapshot")
-        && !typed.iter().any(is_flag)
-        && let Some(path) = snapshot_variable()
-    {
-        let text = format!("{SNAPSHOT_VARIABLE} stands for --snapshot here: {path}; unset it");
-        note("hint", &brief(&text));
-    }
+        && !typed.iter().any(is_flag);
+    let path = snapshot_variable().filter(|_| is_of_variable)?;
+    Some(format!("{SNAPSHOT_VARIABLE} stands for --snapshot here: {path}; unset it"))
 }
 
 /// Returns an argument as it is shown.

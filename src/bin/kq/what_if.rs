@@ -96,7 +96,7 @@ impl Args {
             let asked: Vec<&str> =
                 std::iter::once("what-if").chain(words.iter().map(String::as_str)).collect();
             let guessed = match error {
-                ChangeError::Unknown { .. } => guess::hint(&asked, &[]),
+                ChangeError::Unknown { .. } => guess::hint(&asked, 1, &[]),
                 _ => None,
             };
             let hint = guessed.or_else(|| error.hint());

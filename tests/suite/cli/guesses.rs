@@ -54,3 +54,30 @@ fn what_people_type_first_leads_to_the_command() {
     }
     assert!(rows > 80, "{rows}");
 }
+
+/// What people who know other tools type, and the line of standard error that leads them on. `SNAPSHOT` and `MANIFEST` are files.
+#[test]
+fn words_of_other_tools_get_the_hint_that_leads_on() {
+    let table = repository().join("tests/suite/cli/first_words.tsv");
+    let table = std::fs::read_to_string(table).expect("the table");
+    let put = |text: &str| {
+        text.replace("SNAPSHOT", "examples/night/worker-3.json")
+            .replace("MANIFEST", "examples/web.yaml")
+    };
+    let mut wrong = Vec::new();
+    for line in table.lines() {
+        let (typed, expected) = line.split_once('\t').expect("two columns");
+        let ran = kq(&put(typed)).within(repository()).run();
+        let expected = put(expected);
+        let first = ran
+            .stderr
+            .lines()
+            .map(str::trim)
+            .find(|it| it.starts_with("hint: ") || it.starts_with("tip: "));
+        if ran.code == 0 || first != Some(&expected) {
+            wrong.push(format!("kq {typed}: expected {expected:?}: {}", ran.text()));
+        }
+    }
+    assert!(table.lines().count() > 250, "{}", table.lines().count());
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

@@ -1,0 +1,373 @@
+//! What people type before they know the commands, and the command that answers.
+
+mod file;
+mod table;
+
+pub use file::{FileKind, hint_for_files};
+
+use clap::{Command, CommandFactory};
+use kq_core::explain::explain_message;
+use kq_core::what_if::parse;
+use kq_k8s::nearest::nearest;
+use table::{FLAGS, GUESSES, KINDS};
+
+/// Programs and words that people put before what they know.
+const BEFORE: &[&str] = &[
+    "kq",
+    "kubectl",
+    "oc",
+    "crictl",
+    "docker",
+    "podman",
+    "nerdctl",
+    "systemctl",
+    "help",
+    "please",
+];
+
+/// Returns the hint for words that are no command; flags are left out of `words`. `named`: the number of words that are a
+/// command's, `taken`: the commands of a group, which are no names.
+pub fn hint(words: &[&str], named: usize, taken: &[&str]) -> Option<String> {
+    let (first, rest) = words.split_first()?;
+    if BEFORE.contains(first) && !rest.is_empty() {
+        let of_rest = hint(rest, 0, taken);
+        if let Some(found) =
+            of_rest.or_else(|| is_command(rest).then(|| format!("kq {}", rest.join(" "))))
+        {
+            return Some(found);
+        }
+    }
+    if let Some(found) = of_table(words, named, taken) {
+        return Some(found);
+    }
+    match *first {
+        "whatif" | "what_if" => Some(with_first("what-if", rest)),
+        "what" if rest.first() == Some(&"if") => Some(with_first("what-if", &rest[1..])),
+        _ => None,
+    }
+    .or_else(|| of_commands(words))
+    .or_else(|| change(words))
+}
+
+/// Returns the hint for a flag that a command does not have. `names`: the words of the command, `rest`: what follows them.
+pub fn hint_for_flag(
+    flag: &str,
+    command: &Command,
+    names: &[&str],
+    rest: &[&str],
+) -> Option<String> {
+    let flag = flag.split('=').next().unwrap_or_default();
+    let bare = flag.trim_start_matches('-');
+    // A word of the command, written as a flag.
+    if names == ["what-if"]
+        || command.has_subcommands() && flag.starts_with("--") && !names.is_empty()
+    {
+        let words = [names, &[bare], rest].concat();
+        let found = of_table(&words, names.len(), &[bare]).or_else(|| change(&words[1..]));
+        if found.is_some() || names == ["what-if"] && !rest.is_empty() {
+            return found;
+        }
+    }
+    let has = |command: &Command| {
+        let letter = bare.chars().next().filter(|_| bare.len() == 1 && !flag.starts_with("--"));
+        command.get_arguments().any(|it| match letter {
+            Some(letter) => it.get_short() == Some(letter),
+            None => it.get_long() == Some(bare),
+        })
+    };
+    let holders: Vec<&str> =
+        command.get_subcommands().filter(|it| has(it)).map(Command::get_name).collect();
+    if !holders.is_empty() && !names.is_empty() {
+        let is_are = if holders.len() == 1 { "has" } else { "have" };
+        return Some(format!("kq {} {} {is_are} {flag}", names.join(" "), holders.join(", ")));
+    }
+    let (_, hint) = FLAGS.iter().find(|(flags, _)| flags.split(' ').any(|it| it == flag))?;
+    let known: Vec<&str> = command.get_arguments().filter_map(clap::Arg::get_long).collect();
+    let named = hint.split(' ').filter_map(|word| word.strip_prefix("--"));
+    let has_all = named
+        .map(|it| it.trim_end_matches([',', ';']))
+        .all(|it| it == "version" || known.contains(&it));
+    let takes_pod = command.get_positionals().next().is_some() || !hint.contains("a pod is named");
+    let rest = if hint.contains("a pod is named") { rest } else { &[] };
+    let line = std::iter::once("kq").chain(names.iter().copied()).chain(rest.iter().copied());
+    (has_all && takes_pod).then(|| put(hint, "LINE", &line.collect::<Vec<_>>().join(" ")))
+}
+
+/// Returns the hint for one word that is none of kq's: the name of a pod.
+pub fn unknown_name(word: &str) -> Option<String> {
+    let is_name = word.contains(['/', '-']) && stands_for("POD", word).is_some();
+    is_name.then(|| format!("kq doctor {word}, or kq why {word}"))
+}
+
+/// Returns the hint for the reason of a status.
+pub fn reason(word: &str) -> Option<String> {
+    let is_reason = word.starts_with(char::is_uppercase) && explain_message(word).is_ok();
+    is_reason.then(|| format!("kq explain {word} says what it is; kq why POD says why"))
+}
+
+/// Returns the hint of the table with the most of the words, and with one more than those that are a command's.
+pub fn of_table(words: &[&str], named: usize, taken: &[&str]) -> Option<String> {
+    let matching = GUESSES.iter().enumerate().filter_map(|(at, (pattern, hint))| {
+        let (weight, found) = fill(pattern, words, hint, taken)?;
+        (pattern.split(' ').count() > named).then_some((weight, at, found))
+    });
+    matching.max_by_key(|(weight, at, _)| (*weight, *at)).map(|(.., found)| found)
+}
+
+/// Puts a command before words, or the hint for both.
+fn with_first(command: &str, rest: &[&str]) -> String {
+    let words: Vec<&str> = std::iter::once(command).chain(rest.iter().copied()).collect();
+    of_table(&words, 1, &[]).unwrap_or_else(|| format!("kq {}", words.join(" ")))
+}
+
+fn is_command(words: &[&str]) -> bool {
+    words.first().is_some_and(|first| crate::cli::Cli::command().find_subcommand(first).is_some())
+}
+
+/// Returns the command whose words were joined, turned round or left without their group.
+fn of_commands(words: &[&str]) -> Option<String> {
+    let all = crate::cli::Cli::command();
+    let below = |group: &str, name: &str| {
+        let group = all.find_subcommand(group)?;
+        let found = group.find_subcommand(name)?;
+        Some(format!("kq {} {}", group.get_name(), found.get_name()))
+    };
+    let (first, rest) = words.split_first()?;
+    if let Some((group, name)) = first.split_once('-')
+        && let Some(command) = below(group, name)
+    {
+        return Some(command);
+    }
+    if let Some(command) = rest.first().and_then(|group| below(group, first)) {
+        return Some(command);
+    }
+    let holders: Vec<String> = all
+        .get_subcommands()
+        .filter(|group| group.get_name() != "help" && *first != "help")
+        .filter_map(|group| below(group.get_name(), first))
+        .collect();
+    (!is_command(words) && !holders.is_empty()).then(|| holders.join(", "))
+}
+
+/// Returns the question of what a change does, for a change without it.
+fn change(words: &[&str]) -> Option<String> {
+    let owned: Vec<String> = words.iter().map(|it| (*it).to_owned()).collect();
+    let (first, rest) = words.split_first()?;
+    if parse(&owned).is_ok() && !is_command(words) {
+        return Some(format!("kq what-if {}", words.join(" ")));
+    }
+    KINDS
+        .iter()
+        .any(|(kind, all)| *kind == "plan" && all.split(' ').any(|it| it == *first))
+        .then(|| of_table(&[&["what-if"], rest].concat(), 1, &[]))?
+}
+
+/// Returns the command that a word is a misspelling of.
+pub fn misspelt(word: &str, within: &Command) -> Option<String> {
+    let names: Vec<&str> = within.get_subcommands().map(Command::get_name).collect();
+    near(word, &names).map(str::to_owned)
+}
+
+/// Returns the name that is meant by a word with letters that differ, change places or are missing at the end.
+fn near<'n>(word: &str, names: &[&'n str]) -> Option<&'n str> {
+    let letters = |text: &str| {
+        let mut letters: Vec<char> = text.chars().collect();
+        letters.sort_unstable();
+        letters
+    };
+    let begins_alike = |name: &&&str| word.get(..4).is_some_and(|start| name.starts_with(start));
+    let is_turned = |name: &&&str| letters(name) == letters(word);
+    nearest(word, names.iter().copied())
+        .or_else(|| names.iter().find(is_turned).copied())
+        .or_else(|| names.iter().find(begins_alike).copied())
+}
+
+/// Puts the words into the hint, with the weight of what fits; `None`: they do not begin like the pattern.
+fn fill(pattern: &str, words: &[&str], hint: &str, taken: &[&str]) -> Option<(usize, String)> {
+    let pattern: Vec<&str> = pattern.split(' ').collect();
+    if words.len() < pattern.len() {
+        return None;
+    }
+    let (mut hint, mut weight) = (hint.to_owned(), 0);
+    for (pattern, word) in pattern.iter().zip(words) {
+        weight += match pattern.split_once('=') {
+            _ if pattern == word => 8,
+            // A field of that name, with any value.
+            Some((field, value)) if !is_placeholder(field) => {
+                let given = word.split_once('=').filter(|(name, _)| *name == field)?.1;
+                hint = put(&hint, value, given);
+                7
+            }
+            _ if is_placeholder(pattern) => {
+                let weight = stands_for(pattern, word)?;
+                // A misspelt command is no name.
+                if near(word, taken).is_some() {
+                    return None;
+                }
+                hint = put(&hint, pattern, word);
+                weight
+            }
+            _ => is_of_kind(pattern, word).then_some(6)?,
+        };
+    }
+    Some((weight, hint))
+}
+
+/// Returns true for a word of the kind in a pattern.
+fn is_of_kind(pattern: &str, word: &str) -> bool {
+    let Some(name) = pattern.strip_prefix('<').and_then(|it| it.strip_suffix('>')) else {
+        return false;
+    };
+    KINDS.iter().any(|(kind, words)| *kind == name && words.split(' ').any(|it| it == word))
+}
+
+fn is_placeholder(word: &str) -> bool {
+    word.starts_with(|c: char| c.is_ascii_uppercase())
+        && word.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '=')
+}
+
+/// Returns the weight of a word in place of a placeholder; `None`: it does not look like one.
+fn stands_for(placeholder: &str, word: &str) -> Option<usize> {
+    let pair = word.split_once('=').filter(|(name, _)| !name.is_empty());
+    let is_lower = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    let has_digit_first = word.starts_with(|c: char| c.is_ascii_digit());
+    let is_version = || {
+        let minor = word.trim_start_matches('v').strip_prefix("1.");
+        minor.is_some_and(|it| it.starts_with(|c: char| c.is_ascii_digit()))
+    };
+    let is_noun = |name: &str| {
+        // A pod may well be called web.
+        let kinds = KINDS.iter().filter(|(kind, _)| *kind != "page");
+        kinds.flat_map(|(_, words)| words.split(' ')).any(|it| it == name)
+    };
+    let fits = match placeholder {
+        "POD" => {
+            word.len() > 1
+                && !has_digit_first
+                && !is_noun(word.split('.').next().unwrap_or_default())
+                && FileKind::of(word).is_none()
+                && word.matches('/').count() < 2
+                && word.starts_with(is_lower)
+                && word.chars().all(|c| is_lower(c) || "-./".contains(c))
+        }
+        "OBJECT" => word.split_once('.').is_some_and(|(noun, _)| is_noun(noun)),
+        "SNAPSHOT" | "SNAPSHOT2" => {
+            return (FileKind::of(word)? == FileKind::Snapshot).then_some(5);
+        }
+        "CONFIG" => return (FileKind::of(word)? == FileKind::Config).then_some(5),
+        "FILE" => FileKind::of(word).is_some_and(|kind| kind != FileKind::Snapshot),
+        "VERSION" => return is_version().then_some(5),
+        "AMOUNT" => has_digit_first,
+        "PERCENT" => word.trim_end_matches('%').parse::<u8>().is_ok(),
+        "FIELD" => {
+            word.starts_with(is_lower) && word.contains(|c: char| c.is_uppercase() || c == '.')
+        }
+        "RESOURCE" => word.contains('/') && word.contains('.'),
+        "FLAG=VALUE" => {
+            let is_flag = |name: &str| name.contains('-') && !name.contains('.');
+            return pair.filter(|(name, _)| is_flag(name)).map(|_| 3);
+        }
+        "GATE=BOOL" => {
+            let is_gate = |(name, value): &(&str, &str)| {
+                name.starts_with(char::is_uppercase) && matches!(*value, "true" | "false")
+            };
+            return pair.filter(is_gate).map(|_| 4);
+        }
+        "SIGNAL=AMOUNT" => {
+            let is_signal =
+                |name: &str| name.ends_with(".available") || name.ends_with(".inodesFree");
+            return pair.filter(|(name, _)| is_signal(name)).map(|_| 4);
+        }
+        _ if placeholder.contains('=') => return pair.map(|_| 2),
+        // Any word at all.
+        _ => return Some(1),
+    };
+    fits.then_some(4)
+}
+
+/// Puts a word in the places of a placeholder.
+fn put(hint: &str, placeholder: &str, word: &str) -> String {
+    let mut filled = String::new();
+    let mut rest = hint;
+    while let Some(at) = rest.find(placeholder) {
+        let (before, after) = (&rest[..at], &rest[at + placeholder.len()..]);
+        let is_whole = !before.ends_with(|c: char| c.is_alphanumeric())
+            && !after.starts_with(|c: char| c.is_alphanumeric());
+        filled.push_str(before);
+        filled.push_str(if is_whole { word } else { placeholder });
+        rest = after;
+    }
+    filled + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_in_guesses_are_known() {
+        for (pattern, hint) in GUESSES {
+            for word in pattern.split(' ').filter(|word| word.starts_with('<')) {
+                let name = word.trim_matches(['<', '>']);
+                assert!(KINDS.iter().any(|(kind, _)| *kind == name), "{pattern}");
+            }
+            assert!(!hint.contains('<'), "{pattern}: {hint}");
+        }
+    }
+
+    #[test]
+    fn each_guess_is_reached() {
+        let mut seen = std::collections::BTreeSet::new();
+        for (pattern, _) in GUESSES {
+            assert!(seen.insert(pattern), "{pattern} is there twice");
+        }
+    }
+
+    #[test]
+    fn words_look_like_what_they_stand_for() {
+        for (placeholder, word, expected) in [
+            ("POD", "shop/cart-0", true),
+            ("POD", "cart", true),
+            ("POD", "pods", false),
+            ("POD", "a/b/c", false),
+            ("POD", "1.37", false),
+            ("POD", "node.json", false),
+            ("POD", "--pod", false),
+            ("FILE", "node.json", true),
+            ("FILE", "cart-0", false),
+            ("VERSION", "v1.37.2", true),
+            ("VERSION", "2.0", false),
+            ("FIELD=VALUE", "maxPods=5", true),
+            ("FLAG=VALUE", "max-pods=5", true),
+            ("FLAG=VALUE", "maxPods=5", false),
+            ("GATE=BOOL", "MemoryQoS=true", true),
+            ("GATE=BOOL", "maxPods=5", false),
+            ("OBJECT", "pods.spec", true),
+            ("OBJECT", "web.v2", false),
+        ] {
+            assert_eq!(stands_for(placeholder, word).is_some(), expected, "{placeholder} {word}");
+        }
+    }
+
+    #[test]
+    fn the_nearest_hint_is_taken() {
+        for (words, expected) in [
+            ("describe pod shop/web", "kq doctor shop/web"),
+            ("kubectl get pods", "kq cgroup show"),
+            ("probe test cart-0", "kq probe run cart-0"),
+            ("gc now", "kq gc dry-run; kq gc apply removes them"),
+            ("what-if maxPods=50", "kq what-if set maxPods=50"),
+            ("what-if imagefs.available=5Gi", "kq what-if set evictionHard.imagefs.available=5Gi"),
+            ("whatif restart", "kq what-if kubelet-restart"),
+            ("kubelet-version 1.37", "kq what-if kubelet-version 1.37"),
+            ("probe-plan", "kq probe plan"),
+            ("watch gc", "kq gc watch"),
+            ("throttling", "kq cgroup throttling"),
+            ("policy", "kq gc policy"),
+            ("delete pod cart-0", "kq what-if remove cart-0"),
+        ] {
+            let words: Vec<&str> = words.split(' ').collect();
+            assert_eq!(hint(&words, 0, &[]).as_deref(), Some(expected), "{words:?}");
+        }
+    }
+}
