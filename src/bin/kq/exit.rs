@@ -7,8 +7,9 @@ use kq_answer::origin::Origin;
 use kq_answer::{Assumption, Basis};
 use kq_facts::limits;
 use kq_io::{memory, watchdog};
-use kq_output::screen::Tone;
+use kq_output::screen::{Tone, wrapped};
 use kq_output::terminal::{brief, plain, show};
+use kq_output::units::counted;
 use std::io::Write;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,9 +29,6 @@ struct Changes {
 
 /// Notes are never shortened.
 static IS_VERBOSE: AtomicBool = AtomicBool::new(false);
-
-/// The most assumptions that are shown without `--verbose`.
-const FEW: usize = 3;
 
 /// The exit codes. `docs/exit-codes.md` is their contract.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -214,27 +212,54 @@ pub fn tell_all() {
     IS_VERBOSE.store(true, Ordering::Relaxed);
 }
 
-/// Writes the basis of an answer. At a terminal, the first assumptions stand for all; warnings and what is missing
+/// Writes the basis of an answer. At a terminal, two lines of assumptions stand for all; warnings and what is missing
 /// are never shortened.
 pub fn tell(basis: &Basis) {
     let is_short = write::screen_of_notes().width.is_some() && !IS_VERBOSE.load(Ordering::Relaxed);
-    if is_short && basis.assumptions.len() > FEW {
-        tell_first(basis);
-    } else {
-        tell_assumptions(basis);
+    match is_short {
+        true => tell_first(basis),
+        false => tell_assumptions(basis),
     }
     basis.warnings.iter().for_each(|it| warn(&it.text));
     basis.missing.iter().for_each(|it| note("missing", &it.to_string()));
 }
 
-/// Writes the assumptions that kq made before those that it took from the kubelet's defaults, as far as a line goes.
+/// Writes the assumptions that kq made before those that it took from the kubelet's defaults, as far as two lines of a
+/// small terminal go.
 fn tell_first(basis: &Basis) {
     let is_default = |it: &&Assumption| it.origin.as_ref() == Some(&Origin::Default);
     let (defaults, own): (Vec<_>, Vec<_>) = basis.assumptions.iter().partition(is_default);
-    let texts: Vec<String> =
-        own.iter().chain(&defaults).take(FEW).map(|it| it.to_string()).collect();
-    let more = basis.assumptions.len() - texts.len();
-    note("assumed", &format!("{}; and {more} more (-v shows all)", texts.join("; ")));
+    let all: Vec<String> = own.iter().chain(&defaults).map(|it| it.to_string()).collect();
+    if let Some(text) = shortened(&all) {
+        note("assumed", &text);
+    }
+}
+
+/// Joins the texts that two lines of a small terminal have place for; `None`: there is none.
+fn shortened(all: &[String]) -> Option<String> {
+    const WIDTH: usize = 80;
+    const LINES: usize = 2;
+    let with_rest = |shown: &[&str]| match all.len() - shown.len() {
+        0 => shown.join("; "),
+        rest if shown.is_empty() => format!("{} (-v shows all)", counted(rest, "fact")),
+        rest => format!("{}; and {rest} more (-v shows all)", shown.join("; ")),
+    };
+    let fits = |shown: &[&str]| {
+        let text = format!("assumed: {}", with_rest(shown));
+        wrapped(&text, WIDTH, 2).len() <= LINES
+    };
+    let every: Vec<&str> = all.iter().map(String::as_str).collect();
+    if fits(&every) {
+        return (!every.is_empty()).then(|| with_rest(&every));
+    }
+    let mut shown: Vec<&str> = Vec::new();
+    for text in every {
+        shown.push(text);
+        if !fits(&shown) {
+            shown.pop();
+        }
+    }
+    Some(with_rest(&shown))
 }
 
 fn tell_assumptions(basis: &Basis) {
@@ -272,4 +297,27 @@ fn to_stderr(kind: &str, text: &str) {
     }
     // A terminal that is gone is no failure.
     let _ = progress::suspended(|| writeln!(std::io::stderr(), "{line}"));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_lines_of_assumptions_stand_for_all() {
+        let long = "a ".repeat(90);
+        for (name, all, expected) in [
+            ("none", Vec::new(), None),
+            ("few", vec!["a", "b", "c", "d"], Some("a; b; c; d")),
+            (
+                "one that is too long",
+                vec!["a", &long, "b"],
+                Some("a; b; and 1 more (-v shows all)"),
+            ),
+            ("nothing fits", vec![&*long], Some("1 fact (-v shows all)")),
+        ] {
+            let all: Vec<String> = all.into_iter().map(str::to_owned).collect();
+            assert_eq!(shortened(&all).as_deref(), expected, "{name}");
+        }
+    }
 }

@@ -243,3 +243,28 @@ fn many_assumptions_are_one_note() {
     let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
     assert_eq!(words(&notes(" -v")), words(&piped));
 }
+
+#[test]
+fn mistakes_fit_a_terminal() {
+    let folder = folder_with(&[("pod.yaml", POD)]);
+    for line in [
+        "evict rank --signal mem",
+        "doctor -o text",
+        "cgroup plann",
+        "kubelet-restart",
+        "cpu-manager",
+        "what-if maxPods 50",
+        "cgroup explain",
+        "fleet doctor",
+        "why pod.yaml",
+        "doctor --fix",
+        "devices plan --capacity x",
+        "probe run pod.yaml --type lively",
+    ] {
+        for colour in ["", " --color always"] {
+            let shown = at_terminal(&format!("{line}{colour}"), folder.path(), 80, &[]);
+            fits(&without_colours(&shown.stderr), 80, line);
+            assert!(!shown.stderr.is_empty(), "{line}");
+        }
+    }
+}
