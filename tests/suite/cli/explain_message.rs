@@ -83,6 +83,59 @@ fn what_is_pasted_around_a_message_does_not_matter() {
     }
 }
 
+/// Lines of logs and events of kubelets 1.32 to 1.37 and of their neighbours, with who says them, the function, and the values
+/// within.
+#[test]
+fn lines_of_logs_and_events_are_explained() {
+    let file = repository().join("tests/vectors/messages/lines.tsv");
+    let text = std::fs::read_to_string(file).expect("the lines");
+    let mut wrong = Vec::new();
+    for line in text.lines() {
+        let columns: Vec<&str> = line.split('\t').collect();
+        let [message, speaker, function, values] = columns[..] else { panic!("{line}") };
+        let is_log = message.starts_with(['E', 'W', 'I']) && message.contains(".go:");
+        let around = [
+            message.to_owned(),
+            format!("Nov 27 10:11:12 worker-3 kubelet[812]: {message}"),
+            wrapped(message),
+        ];
+        for pasted in around.iter().take(if is_log { 3 } else { 1 }) {
+            let Ok(found) = kq_core::explain::explain_message(pasted) else {
+                wrong.push(format!("not known: {pasted}"));
+                continue;
+            };
+            let is_same =
+                found.speaker == speaker && found.go_function == function.trim_matches('-');
+            let has = |value: &str| found.values.iter().any(|it| it.value == value);
+            let lost: Vec<&str> =
+                values.split('|').filter(|it| !it.is_empty() && !has(it)).collect();
+            // A value that was wrapped has another blank.
+            if !is_same || (!lost.is_empty() && *pasted != around[2]) {
+                wrong.push(format!("{} {}: {lost:?}: {pasted}", found.speaker, found.go_function));
+            }
+            assert!(found.is_explained, "{pasted}");
+        }
+    }
+    assert!(text.lines().count() > 120, "{}", text.lines().count());
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Returns a line as a terminal of 80 columns wraps it at words.
+fn wrapped(line: &str) -> String {
+    let mut columns = 0;
+    let words = line.split(' ').map(|word| {
+        columns += word.len() + 1;
+        match columns > 80 {
+            true => {
+                columns = word.len() + 1;
+                format!("\n{word}")
+            }
+            false => word.to_owned(),
+        }
+    });
+    words.collect::<Vec<_>>().join(" ").replace(" \n", "\n")
+}
+
 #[test]
 fn what_is_not_known_is_refused() {
     for message in
@@ -238,8 +291,8 @@ fn rows_of_kubectl_and_what_only_has_a_place_are_answered() {
             true,
         ),
         (
-            "I0419 03:02:12.911 4179744 manager.go:616] \"Need devices to allocate for pod\" deviceNumber=0 resourceName=\"a/b\"",
-            "devicesToAllocate",
+            "I0419 03:02:12.911 4179744 kuberuntime_gc.go:361] \"Error getting ContainerStatus for containerID\" containerID=\"c\"",
+            "evictPodLogsDirectories",
             false,
         ),
         (

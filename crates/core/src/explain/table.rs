@@ -215,7 +215,12 @@ impl Table {
         outer: &[Found],
     ) -> Option<Found> {
         let known = key(&text[at..]).and_then(|key| self.by_head.get(&key)).into_iter().flatten();
-        let fits = known.chain(&self.headless).filter_map(|&(row, template)| {
+        // What begins with a value begins with a whole word.
+        let is_word = text[at..].starts_with(|c: char| c.is_alphanumeric() || "/*$~".contains(c))
+            && (at == 0
+                || text[..at].ends_with(|c: char| c.is_whitespace() || "\"'([{=".contains(c)));
+        let headless = self.headless.iter().filter(|_| is_word);
+        let fits = known.chain(headless).filter_map(|&(row, template)| {
             let found = &self.rows[row];
             let is_inside = |id: &&str| outer.iter().any(|it| self.rows[it.row].id == Some(*id));
             if found.is_whole && at > 0

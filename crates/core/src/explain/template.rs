@@ -147,7 +147,8 @@ impl Template {
     /// Returns how the template fits a text from a place on.
     pub fn fit<'t>(&'t self, text: &str, start: usize, may_be_cut: bool) -> Option<Fit<'t>> {
         let fit = Fit { start, literals: 0, spans: Vec::new(), facts: Vec::new(), is_cut: false };
-        let mut search = Search { text, may_be_cut, is_log: self.is_log, tries: TRIES };
+        let (is_log, is_headless) = (self.is_log, self.head().is_none());
+        let mut search = Search { text, may_be_cut, is_log, is_headless, tries: TRIES };
         search.rest(&self.parts, start, fit)
     }
 }
@@ -157,6 +158,8 @@ struct Search<'m> {
     text: &'m str,
     may_be_cut: bool,
     is_log: bool,
+    /// The template begins with a value, and is held to what it says of its words.
+    is_headless: bool,
     tries: usize,
 }
 
@@ -211,8 +214,20 @@ impl Search<'_> {
             };
         }
         let inner = &here[open..];
+        let is_headless = self.is_headless;
+        let has_quote = |value: &str| value.contains('"');
         let fits_verb = |value: &str| match verb {
-            Verb::Word => !value.is_empty() && !value.contains(char::is_whitespace),
+            Verb::Word => {
+                !value.is_empty()
+                    && !value.contains(char::is_whitespace)
+                    && !(is_headless && (has_quote(value) || value.ends_with(':')))
+            }
+            Verb::Quoted if quoted => !(is_headless && has_quote(value)),
+            // Whoever took the quotes away took all of them; a list has its own.
+            Verb::Quoted => {
+                (!has_quote(value) || value.starts_with('['))
+                    && !(is_headless && value.contains(char::is_whitespace))
+            }
             _ => true,
         };
         let Some(Part::Text(next)) = rest.first() else {
