@@ -9,9 +9,11 @@ use crate::output_format::{OutputFormat, formats_with_script};
 use crate::source_args::{DeviceFileArgs, GivenDevicesArgs, SourceArgs};
 use crate::write::fixes;
 use kq_core::fleet::NodeDisruptions;
-use kq_core::question::what_if::{ChangeFiles, NodeState, what_if, what_if_needs};
+use kq_core::question::what_if::{ChangeFiles, NodeState, at_any_restart, what_if, what_if_needs};
 use kq_core::what_if::change::Change;
-use kq_core::what_if::{ChangeError, ChangeList, changes_table, parse, script, table, wide};
+use kq_core::what_if::{
+    ChangeError, ChangeList, changes_table, parse, script, table_but_for, wide,
+};
 use kq_facts::config_on_disk::ConfigContent;
 use kq_facts::input_name::shown;
 use kq_facts::kubelet_config::carried;
@@ -119,6 +121,11 @@ impl Args {
         let answer = what_if(&before, &changes, &files)?;
         captured::keep(|| NodeDisruptions::of(&before.snapshot, &answer));
         let lines = |it: &_| script(it).lines().map(str::to_owned).collect();
+        let others = match self.output == OutputFormat::Table && !self.sources.verbose {
+            true => at_any_restart(&before, &answer, &changes),
+            false => Vec::new(),
+        };
+        let table = |it: &_| table_but_for(it, &others);
         self.output.write_or_names(&answer, table, wide, lines)?;
         match self.output {
             OutputFormat::Wide => {

@@ -100,3 +100,29 @@ fn a_pod_of_a_plugin_that_listens_is_left_open() {
     let running = one(&node("17-plugin-gone-and-back"), "kubelet-restart");
     assert_eq!((running.result, &*running.or_else), (PodResult::Kept, &[][..]));
 }
+
+#[test]
+fn findings_of_any_restart_share_a_line() {
+    let ask = |line: &str| {
+        let ran = kq(&format!("what-if {line} --snapshot examples/night/worker-3.json")).run();
+        assert!(ran.code < 2 || ran.code == 3, "{}", ran.text());
+        ran.stdout
+    };
+    let folded = "also at any restart: qos-cgroups-reset, readiness, image-gc (-v)";
+    let own = "allocatable pods: 110 becomes 50";
+    let table = ask("set maxPods=50");
+    assert!(table.contains(folded) && table.contains(own), "{table}");
+    assert!(!table.contains("first collection"), "{table}");
+    // All of them, where the restart is the change, and where all are asked for.
+    for line in ["kubelet-restart", "set maxPods=50 -v", "set maxPods=50 -o wide"] {
+        let table = ask(line);
+        assert!(table.contains("first collection") && !table.contains("at any restart"), "{table}");
+    }
+    // A collection that the change makes larger is the change's.
+    let more = ask("set imageGCLowThresholdPercent=40 set imageGCHighThresholdPercent=50");
+    assert!(more.contains("first collection"), "{more}");
+    let json = ask("set maxPods=50 -o json");
+    for rule in ["qos-cgroups-reset", "readiness", "image-gc"] {
+        assert!(json.contains(&format!("\"id\": \"{rule}\"")), "{json}");
+    }
+}

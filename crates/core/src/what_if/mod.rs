@@ -9,7 +9,7 @@ mod view;
 pub use fate::{OpenCause, PendingReason, PodFate, ResizeRefusal, ResizeRestart, RestartCause};
 pub use parse::{ChangeError, parse};
 pub use rule::{AllocatableChange, Effect, EvictionChange, ImageGcChange, WhatIfRule};
-pub use view::{changes_table, script, table, wide};
+pub use view::{changes_table, script, table_but_for, wide};
 
 use change::{ChangeKind, KINDS};
 use kq_answer::{Basis, Finding, Headline, Severity, answer};

@@ -2,7 +2,7 @@
 
 use super::change::ChangeKind;
 use super::{ChangeList, PodOutcome, PodResult, ValueChange, WhatIf, Written};
-use kq_answer::finding_view;
+use kq_answer::{Finding, finding_view};
 use kq_output::doc::Doc;
 use kq_output::screen::Tone;
 use kq_output::table::{Column, Rows, Table, or_dash};
@@ -39,21 +39,24 @@ impl fmt::Display for Written {
     }
 }
 
-/// Returns the regressions, then the values that change.
-pub fn table(answer: &WhatIf) -> Doc {
-    sections(answer, false)
+/// Returns the regressions, then the values that change; one line has the findings that any restart of the kubelet has.
+pub fn table_but_for(answer: &WhatIf, at_any_restart: &[Finding]) -> Doc {
+    let own = answer.items.iter().filter(|it| !at_any_restart.contains(it));
+    let mut doc = finding_view::folded(&own.cloned().collect::<Vec<_>>());
+    let mut rules: Vec<&str> = at_any_restart.iter().map(|it| it.id.as_str()).collect();
+    rules.dedup();
+    if !rules.is_empty() {
+        doc.line(format!("also at any restart: {} (-v)", rules.join(", ")));
+    }
+    sections(answer, doc, false)
 }
 
 /// Returns the same with every pod and with reasons.
 pub fn wide(answer: &WhatIf) -> Doc {
-    sections(answer, true)
+    sections(answer, finding_view::wide(&answer.items).into(), true)
 }
 
-fn sections(answer: &WhatIf, is_wide: bool) -> Doc {
-    let mut doc = match is_wide {
-        true => finding_view::wide(&answer.items).into(),
-        false => finding_view::folded(&answer.items),
-    };
+fn sections(answer: &WhatIf, mut doc: Doc, is_wide: bool) -> Doc {
     if is_wide && !answer.pods.is_empty() {
         doc.add_apart(pods(&answer.pods));
     }

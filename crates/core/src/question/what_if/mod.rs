@@ -160,6 +160,23 @@ pub fn what_if(
     })
 }
 
+/// Returns the informational findings of an answer that a restart of the kubelet without the change has as well; none, where
+/// the restart is the change.
+pub fn at_any_restart(before: &NodeState, answer: &WhatIf, changes: &[Change]) -> Vec<Finding> {
+    let is_restart = |it: &Change| matches!(it, Change::KubeletRestart { .. }) || it.reboots();
+    let is_info = |it: &&Finding| it.severity == Severity::Info;
+    if !answer.kubelet_restarts
+        || changes.iter().all(is_restart)
+        || answer.items.iter().filter(is_info).count() == 0
+    {
+        return Vec::new();
+    }
+    let restart = [Change::KubeletRestart { kill: false }];
+    let unchanged = what_if(before, &restart, &ChangeFiles::default());
+    let unchanged = unchanged.map(|it| it.items).unwrap_or_default();
+    answer.items.iter().filter(is_info).filter(|it| unchanged.contains(it)).cloned().collect()
+}
+
 fn missing(about: &str, failure: &Failure) -> Effect {
     let rule = WhatIfRule::Missing { about: about.to_owned(), reason: failure.reason() };
     Effect::new(Subject::Node, rule)
