@@ -10,6 +10,7 @@ pub mod compare;
 mod consequence;
 mod events;
 mod exec;
+mod exec_cost;
 pub mod grace_period;
 mod grpc;
 pub mod http;

@@ -1,6 +1,7 @@
 //! The plan of probes: requests and times, without sending anything.
 
 use super::attempt::Output;
+use super::exec_cost::{ExecCost, exec_costs, sentence};
 use super::reason::ProbeNote;
 use super::recorded::{RecordedResult, recorded_results};
 use super::report::ProbeName;
@@ -23,6 +24,8 @@ use serde::Serialize;
 pub struct ProbePlan {
     /// The probes, in the order in which the kubelet makes workers for them.
     pub probes: Vec<PlannedProbe>,
+    /// What the exec probes of each container cost, as long as it runs; empty: there is none.
+    pub exec_costs: Vec<ExecCost>,
     /// What the answer rests on.
     #[serde(flatten)]
     pub basis: Basis,
@@ -92,7 +95,8 @@ pub fn plan(
         }
         probes.push(planned(target, own, events));
     }
-    ProbePlan { probes, basis }
+    let exec_costs = exec_costs(&probes);
+    ProbePlan { probes, exec_costs, basis }
 }
 
 fn planned(
@@ -179,6 +183,10 @@ fn shown(plan: &ProbePlan, wide: bool) -> Doc {
         if let Some(request) = probe.request.as_ref().filter(|_| wide) {
             doc.extend(request.text().lines().map(|line| format!("  > {line}")));
         }
+    }
+    if let Some(costs) = sentence(&plan.exec_costs) {
+        doc.blank();
+        doc.line(costs);
     }
     doc
 }

@@ -190,3 +190,36 @@ fn without_its_gate_a_command_that_hangs_counts_for_nothing() {
         assert_eq!(ignored, usize::from(is_off), "{flags}: {lint}");
     }
 }
+
+#[test]
+fn exec_probes_have_a_cost() {
+    let pods = "
+apiVersion: v1
+kind: Pod
+metadata: {name: db, namespace: shop}
+spec:
+  containers:
+  - name: app
+    image: i
+    startupProbe: {exec: {command: [check]}, periodSeconds: 1}
+    livenessProbe: {exec: {command: [check]}, periodSeconds: 5}
+    readinessProbe: {exec: {command: [check]}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: web, namespace: shop}
+spec: {containers: [{name: c, image: i, livenessProbe: {tcpSocket: {port: 80}}}]}
+";
+    let folder = folder_with(&[("pods.yaml", pods.to_owned())]);
+    let expected = "2 exec probes start 18 processes per minute: shop/db app 18 per minute; their CPU is unknown: the \
+                    kernel counts it as the container's";
+    let shown = kq("probe plan --pods pods.yaml").within(folder.path()).run();
+    assert!(shown.stdout.contains(expected), "{}", shown.text());
+    let answer = kq("probe plan --pods pods.yaml -o json").within(folder.path()).run();
+    let answer: Value = serde_json::from_str(&answer.stdout).expect("JSON");
+    let costs =
+        json!([{"pod": "shop/db", "container": "app", "probes": 2, "processesPerHour": 1080}]);
+    assert_eq!(answer["execCosts"], costs);
+    let none = kq("probe plan examples/probes.yaml").json();
+    assert_eq!(none["execCosts"], json!([]));
+}

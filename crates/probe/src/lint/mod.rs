@@ -11,6 +11,7 @@ mod rule;
 mod tests;
 mod timing;
 
+use crate::exec_cost;
 use crate::subject::{display_name, subjects};
 use kq_answer::{Basis, Finding, Headline, Missing, MissingFact, Severity, Subject, answer};
 use kq_k8s::defaults::with_defaults;
@@ -152,7 +153,6 @@ fn findings(pod: &Pod, fails_on_timeout: bool) -> Vec<Finding> {
 
 /// Returns how often commands are started where that is often. Startup probes end soon and do not count.
 fn exec_rate(pods: &[&Pod], limit: u64) -> Option<ProbeRule> {
-    const HOUR: u64 = 3600;
     let (mut probes, mut per_hour) = (0, 0);
     for pod in pods {
         let sidecars = pod.spec.init_containers.iter().filter(|it| it.restarts_always());
@@ -161,7 +161,7 @@ fn exec_rate(pods: &[&Pod], limit: u64) -> Option<ProbeRule> {
             let given = kinds.into_iter().filter_map(|kind| container.probe(kind));
             for probe in given.map(with_defaults).filter(|probe| probe.exec.is_some()) {
                 probes += 1;
-                per_hour += HOUR / u64::try_from(probe.period_seconds.max(1)).unwrap_or(1);
+                per_hour += exec_cost::per_hour(probe.period_seconds);
             }
         }
     }
