@@ -107,7 +107,7 @@ fn diff(text: &str, flags: &str) -> Value {
     let ran = kq(&format!("cgroup diff --snapshot node.json -o json {flags}"))
         .within(folder.path())
         .run();
-    serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {}", ran.stderr))
+    ran.answer()
 }
 
 fn text<'v>(row: &'v Value, field: &str) -> &'v str {
@@ -212,7 +212,7 @@ fn the_doctor_finds_nothing_that_is_not_there() {
     let folder = folder_with(&[("node.json", base)]);
     let ran =
         kq(&format!("doctor --snapshot node.json -o json {FACTS}")).within(folder.path()).run();
-    let answer: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let answer: Value = ran.answer();
     let of = |severity: &str| -> Vec<String> {
         let items = answer["items"].as_array().expect("items").iter();
         items

@@ -65,7 +65,7 @@ fn recorded() -> Vec<(String, String)> {
 
 fn answer(line: &str, ran: &Ran) -> Value {
     assert!(matches!(ran.code, 0 | 1 | 3), "kq {line}: {}\n{}", ran.code, ran.stderr);
-    serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("kq {line}: {error}"))
+    ran.answer()
 }
 
 /// Returns what an answer says of the start: the states and the kubelet's words.

@@ -91,10 +91,6 @@ fn ask(folder: &TempDir, line: &str) -> Ran {
     kq(line).within(folder.path()).run()
 }
 
-fn json_of(ran: &Ran) -> Value {
-    serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{}", ran.text()))
-}
-
 fn refusal(said: &str) -> String {
     format!("Allocate failed due to {said}, which is unexpected")
 }
@@ -128,7 +124,7 @@ fn too_few_devices_are_refused_by_the_device_manager_and_nobody_is_killed() {
     ] {
         let folder = folder(&node, &pods, &new(1, "100m"), &files);
         let ran = ask(&folder, &format!("admit explain new.json {FILES} {sources} -o json"));
-        let admission = json_of(&ran);
+        let admission: Value = ran.answer();
         assert_eq!(ran.code, 1, "{name}: {}", ran.text());
         assert_eq!(admission["refusals"][0]["reason"], "UnexpectedAdmissionError", "{name}");
         assert_eq!(admission["refusals"][0]["message"], expected, "{name}");
@@ -137,7 +133,7 @@ fn too_few_devices_are_refused_by_the_device_manager_and_nobody_is_killed() {
         assert!(matches!(&*failed, [one] if one["check"] == "devices"), "{name}: {failed:?}");
 
         let ran = ask(&folder, &format!("preempt explain new.json {FILES} {sources} -o json"));
-        let preemption = json_of(&ran);
+        let preemption: Value = ran.answer();
         assert_eq!((ran.code, &preemption["result"]), (1, &json!("refused")), "{name}");
         assert_eq!(preemption["refusals"][0]["message"], expected, "{name}: {preemption}");
         assert_eq!(preemption["victims"], json!([]), "{name}: {preemption}");
@@ -152,7 +148,12 @@ fn too_few_devices_are_refused_by_the_device_manager_and_nobody_is_killed() {
 
         if sources.starts_with("--") && !name.contains("stopped") {
             let ran = ask(&folder, &format!("devices plan new.json {FILES} {sources} -o json"));
-            assert_eq!(json_of(&ran)["pods"][0]["message"], expected, "{name}: {}", ran.text());
+            assert_eq!(
+                ran.answer::<Value>()["pods"][0]["message"],
+                expected,
+                "{name}: {}",
+                ran.text()
+            );
         }
     }
 }
@@ -170,7 +171,7 @@ fn each_node_of_a_cluster_is_asked_for_devices_first() {
         let line =
             "preempt explain new.json --all-nodes --pods pods.json --node-file nodes.json -o json";
         let ran = ask(&folder, line);
-        let answer = &json_of(&ran)["nodes"][0];
+        let answer = &ran.answer::<Value>()["nodes"][0];
         assert_eq!(answer["result"], result, "{name}: {}", ran.text());
         let is_told = ran.stdout.contains("neither the answer nor a victim is certain");
         assert!(is_told, "{name}: {}", ran.text());
@@ -195,14 +196,14 @@ fn what_no_plugin_offers_is_compared_by_the_predicates() {
     let files = [("empty", checkpoint(&[], &[]))];
     let folder = folder(&node(2, 2), &pods, &new(1, "100m"), &files);
     let line = format!("preempt explain new.json {FILES} --checkpoint empty -o json");
-    let answer = json_of(&ask(&folder, &line));
+    let answer = ask(&folder, &line).answer::<Value>();
     assert_eq!(answer["result"], "preempts", "{answer}");
     assert_eq!(answer["requirements"][0]["resource"], GPU, "{answer}");
     let mut ordinary = new(1, "100m");
     ordinary["spec"]["priority"] = json!(0);
     let folder = self::folder(&node(2, 2), &pods, &ordinary, &files);
     let line = format!("admit explain new.json {FILES} --checkpoint empty -o json");
-    let answer = json_of(&ask(&folder, &line));
+    let answer = ask(&folder, &line).answer::<Value>();
     assert_eq!(answer["refusals"][0]["reason"], format!("OutOf{GPU}"), "{answer}");
 }
 
@@ -218,7 +219,7 @@ fn a_pod_with_devices_is_compared_with_those_that_are_allocated() {
         let files = [("known", checkpoint(held, &["g0", "g1"]))];
         let folder = folder(&node(2, 2), &pods, &new(1, "100m"), &files);
         let line = format!("preempt explain new.json {FILES} --checkpoint known -o json");
-        let answer = json_of(&ask(&folder, &line));
+        let answer = ask(&folder, &line).answer::<Value>();
         let compared = answer["admission"]["resources"].as_array().expect("a list");
         let gpu = compared.iter().find(|it| it["resource"] == GPU).expect("it is compared");
         assert_eq!(
@@ -240,12 +241,12 @@ fn nobody_is_evicted_where_devices_are_not_known() {
     );
     for (sources, is_known) in [("", false), ("--checkpoint one", true)] {
         let line = format!("preempt explain new.json {FILES} {sources} -o json");
-        let answer = json_of(&ask(&folder, &line));
+        let answer = ask(&folder, &line).answer::<Value>();
         assert_eq!(answer["victims"][0]["pod"], "default/a", "{answer}");
         let line = format!("preempt apply new.json {FILES} {sources} --dry-run -o json");
         let ran = ask(&folder, &line);
         assert_eq!(ran.code, if is_known { 0 } else { 3 }, "{}", ran.text());
-        let missing = json_of(&ran)["missing"].to_string();
+        let missing = ran.answer::<Value>()["missing"].to_string();
         assert_eq!(!missing.contains("the devices of example.com/gpu"), is_known, "{missing}");
     }
     // A file stands still, and apply looks again: it is for a dry run.
@@ -278,7 +279,7 @@ fn a_restart_is_as_it_was_recorded() {
         let folder = folder(&node(3, 3), &[widget], &new(0, "0"), &files);
         let line = format!("admit explain --kubelet-restart {FILES} --checkpoint known -o json");
         let ran = ask(&folder, &line);
-        let item = &json_of(&ran)["items"][0];
+        let item = &ran.answer::<Value>()["items"][0];
         let refusal = &item["refusals"][0];
         match expected {
             None => {
@@ -297,7 +298,7 @@ fn a_restart_is_as_it_was_recorded() {
             &folder,
             &format!("devices plan --kubelet-restart {FILES} --checkpoint known -o json"),
         );
-        let planned = &json_of(&ran)["pods"][0];
+        let planned = &ran.answer::<Value>()["pods"][0];
         assert_eq!(planned["admitted"], runs, "{name}: {planned}");
     }
 }

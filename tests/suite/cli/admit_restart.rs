@@ -113,8 +113,7 @@ fn of_many_only_the_first_who_took_the_room_are_named() {
     pods.push(pod("z", "5", 0, &Value::Null));
     pods.push(pod("zz", "5", 0, &Value::Null));
     let ran = restart("-o json", &pods, &node("18"));
-    let answer: Value =
-        serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{}", ran.text()));
+    let answer: Value = ran.answer();
     let last = &answer["items"][14];
     assert_eq!(last["result"], "refused");
     let cpu = &last["compared"][1];
@@ -137,8 +136,7 @@ fn many_pods_and_many_who_make_room_take_seconds() {
     let pods: Vec<Value> = ordinary.chain(critical).collect();
     let start = Instant::now();
     let ran = restart("-o json", &pods, &node("2000"));
-    let answer: Value =
-        serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{}", ran.stderr));
+    let answer: Value = ran.answer();
     let items = answer["items"].as_array().expect("a list");
     let became = |what: &str| items.iter().filter(|it| it["result"] == what).count();
     assert_eq!((became("admitted"), became("killed"), became("refused")), (2000, 1000, 0));
@@ -158,8 +156,7 @@ fn what_does_not_count_is_not_in_the_sum_either() {
     let mut node = node("1");
     node["status"]["allocatable"]["example.com/gpu"] = json!("4");
     let ran = ask("new.json -o json", &[], &node, &[("new.json", &new)]);
-    let answer: Value =
-        serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{}", ran.text()));
+    let answer: Value = ran.answer();
     let resources = answer["resources"].as_array().expect("a list").iter();
     let gpu =
         resources.clone().find(|it| it["resource"] == "example.com/gpu").expect("it is compared");

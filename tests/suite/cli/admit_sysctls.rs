@@ -44,8 +44,7 @@ fn admitted(kernel: &str, patterns: &[&str], spec: &Value) -> (i32, Value, Vec<S
     let line = "admit explain pod.json --node-file node.json --pods pods.json --kubelet-config \
                 config.yaml -ojson";
     let ran = kq(line).within(&folder).run();
-    let answer: Value =
-        serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{}", ran.text()));
+    let answer: Value = ran.answer();
     let checks = answer["checks"].as_array().unwrap_or_else(|| panic!("{}", ran.text()));
     let check = checks.iter().find(|it| it["check"] == "sysctls");
     let check = check.unwrap_or_else(|| panic!("{}", ran.text()));

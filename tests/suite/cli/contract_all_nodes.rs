@@ -121,7 +121,7 @@ fn an_answer_of_all_nodes_is_as_promised() {
         "preempt explain pod.json --all-nodes --node-file nodes.json --pods pods.json -o json";
     let ran = kq(line).within(folder.path()).run();
     assert_eq!(ran.code, 3, "{}", ran.text());
-    let answer: ClusterPreemption = serde_json::from_str(&ran.stdout).expect("as promised");
+    let answer: ClusterPreemption = ran.answer();
     assert_eq!((&*answer.api_version, &*answer.kind), ("kq/v2", "ClusterPreemption"));
     assert_eq!(answer.pod, "default/new");
     assert!(answer.critical.value && answer.critical.because.code == "systemCriticalPriority");

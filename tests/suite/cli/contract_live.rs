@@ -305,8 +305,7 @@ fn answer<T: DeserializeOwned>(node: &FakeNode, line: &str) -> T {
         true => node.with_pods(line).run(),
         false => node.described(line).run(),
     };
-    serde_json::from_str(&ran.stdout)
-        .unwrap_or_else(|error| panic!("kq {line}: {error}\n{}{}", ran.stdout, ran.stderr))
+    ran.answer()
 }
 
 #[test]
@@ -390,7 +389,7 @@ fn orders_of_eviction_have_their_shape() {
     let files = "--pods examples/eviction/pods.json --stats examples/eviction/summary.json";
     let rank = |signal: &str| -> EvictionRank {
         let ran = kq(&format!("evict rank --signal {signal} {files} -o json")).run();
-        serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {}", ran.stdout))
+        ran.answer()
     };
     let disk = rank("disk");
     assert_eq!((disk.api_version.as_str(), disk.kind.as_str()), ("kq/v2", "EvictionRank"));
@@ -507,5 +506,5 @@ fn answer_without_config(node: &FakeNode) -> NodeSnapshot {
     let run =
         super::kq("snapshot --host-root root --pods pods.json --kubelet-url http://127.0.0.1:1");
     let ran = run.within(node.folder()).run();
-    serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}\n{}", ran.stdout))
+    ran.answer()
 }

@@ -240,7 +240,7 @@ fn answer(command: &str, pod: &Value) -> Value {
     ]);
     let line = format!("{command} --pods pods.json --node-file node.json -o json");
     let ran = kq(&line).within(folder.path()).run();
-    serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{}", ran.text()))
+    ran.answer()
 }
 
 fn pod(class: &str, resources: Value) -> Value {
@@ -384,7 +384,7 @@ fn who_has_what_is_missing_is_told_as_promised() {
     let folder = folder_with(&[("node.json", node.to_string()), ("pods.json", pods.to_string())]);
     let line = "admit explain --kubelet-restart --pods pods.json --node-file node.json -o json";
     let ran = kq(line).within(folder.path()).run();
-    let answer: PodReadmission = serde_json::from_str(&ran.stdout).expect("as promised");
+    let answer: PodReadmission = ran.answer();
     let lacks = answer.items.last().and_then(|it| it.compared.last()).expect("a line");
     let [Taker { pod, amount }] = &*lacks.taken_by else { panic!("{lacks:?}") };
     assert_eq!((&**pod, *amount, lacks.missing), ("default/a", 2000, 1000));

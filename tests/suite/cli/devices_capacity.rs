@@ -14,7 +14,7 @@ fn resources_are_held_against_the_node() {
     let ask = |line: &str| kq(&format!("devices capacity {line}")).within(folder.path()).run();
     let ran = ask("--snapshot node.json -o json");
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{}", ran.text());
-    let report: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let report: Value = ran.answer();
     assert_eq!(report["kind"], "DeviceCapacity");
     let widget = &report["resources"]["example.com/widget"];
     assert_eq!(widget["allocatable"]["devices"], 4);
@@ -81,7 +81,7 @@ fn what_is_not_known_is_said_in_words() {
         assert!(ran.stdout.contains(expected), "{line}: {}", ran.text());
     }
     let ran = ask("--checkpoint corrupt -o json");
-    let report: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let report: Value = ran.answer();
     let widget = report["resources"]["example.com/widget"].as_object().expect("it is there");
     for field in ["capacity", "allocatable", "allocated", "node"] {
         assert_eq!(widget[field], Value::Null, "{field}: {report}");

@@ -43,7 +43,7 @@ fn a_named_file_wins_over_the_node() {
     let line = "--checkpoint later --pod-resources told.json --pods pods.json -o json";
     let ran = ask(folder.path(), line);
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
-    let answer: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let answer: Value = ran.answer();
     let items = answer["items"].as_array().expect("items");
     assert_eq!(items.len(), 6, "{answer:#}");
     let env = answer.pointer("/given/0/answer/decoded/envs/WIDGETS").expect("what it was given");
@@ -401,13 +401,11 @@ mod contract {
             for more in ["", "--checkpoint other", "--source checkpoint", "--source podresources"] {
                 let line = format!("devices list --snapshot node.json {more} -o json");
                 let ran = kq(&line).within(folder.path()).run();
-                let list: DeviceList = serde_json::from_str(&ran.stdout)
-                    .unwrap_or_else(|error| panic!("{line}: {error}\n{}", ran.text()));
+                let list: DeviceList = ran.answer();
                 assert_eq!((&*list.api_version, &*list.kind), ("kq/v2", "DeviceList"));
                 assert!(!list.items.is_empty(), "{line}");
                 let ran = kq(&format!("{line} --free")).within(folder.path()).run();
-                let free: FreeDevices = serde_json::from_str(&ran.stdout)
-                    .unwrap_or_else(|error| panic!("{line} --free: {error}\n{}", ran.text()));
+                let free: FreeDevices = ran.answer();
                 let left =
                     list.resources.values().flat_map(|resource| resource.free.iter().flatten());
                 assert_eq!((&*free.kind, free.items.len()), ("FreeDevices", left.count()));

@@ -167,7 +167,7 @@ fn a_plan_is_a_value() {
     let folder = files();
     let ran = ask(folder.path(), "many.yaml --devices devices.yaml -o json");
     assert_eq!((ran.code, ran.stderr.as_str()), (1, ""));
-    let plan: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let plan: Value = ran.answer();
     assert_eq!(plan["apiVersion"], "kq/v2");
     assert_eq!(plan["kind"], "DevicePlan");
     let pod = &plan["pods"][0];
@@ -187,7 +187,7 @@ fn a_plan_is_a_value() {
 fn pods_of_a_file_follow_each_other() {
     let folder = files();
     let ran = ask(folder.path(), "both.yaml --devices devices.yaml -o json");
-    let plan: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let plan: Value = ran.answer();
     let admitted: Vec<&Value> =
         plan["pods"].as_array().expect("pods").iter().map(|pod| &pod["admitted"]).collect();
     assert_eq!(admitted, [&json!(true), &json!(false)], "the second finds one device");
@@ -231,7 +231,7 @@ fn running_containers_survive_a_restart_and_others_do_not() {
 fn a_running_container_keeps_its_unhealthy_device() {
     let folder = files();
     let ran = ask(folder.path(), "--unhealthy w3 --snapshot node.json -o json");
-    let plan: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let plan: Value = ran.answer();
     assert_eq!(plan["changes"][0]["allocatableBefore"], 4);
     assert_eq!(plan["changes"][0]["allocatableAfter"], 3);
     let pods = plan["pods"].as_array().expect("pods");
@@ -294,7 +294,7 @@ fn what_the_running_kubelet_says_is_in_use_is_in_use() {
     let folder = files();
     let files = "--pod-resources pod-resources.json --pods pods.json";
     let ran = ask(folder.path(), &format!("widget.yaml --checkpoint old {files} -o json"));
-    let plan: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let plan: Value = ran.answer();
     assert_eq!(plan["resources"]["example.com/widget"]["allocated"], 3, "{}", ran.stdout);
     assert!(plan["warnings"].to_string().contains("the checkpoint does not have"), "{plan}");
 
@@ -312,7 +312,7 @@ fn a_damaged_checkpoint_is_no_source() {
             &format!("widget.yaml --checkpoint {file} --pods pods.json -o json"),
         );
         assert_eq!(ran.code, 3, "{}", ran.text());
-        let plan: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+        let plan: Value = ran.answer();
         let failure = &plan["pods"][0]["failure"];
         assert_eq!(failure["kubeletCrashes"], false, "{plan}");
         let message = failure["message"].as_str().expect("a text");
@@ -329,7 +329,7 @@ fn a_damaged_checkpoint_is_no_source() {
         assert_eq!(ran.code, 0, "{}", ran.text());
         // What the file says is in use is not.
         let ran = ask(folder.path(), &format!("widget.yaml --checkpoint {file} {more} -o json"));
-        let with = serde_json::from_str::<Value>(&ran.stdout).expect("JSON")["resources"].take();
+        let with = ran.answer::<Value>()["resources"].take();
         assert_eq!(with["example.com/widget"]["allocated"], 3, "{with}");
 
         let ran =
@@ -393,7 +393,7 @@ fn a_crash_is_told_where_it_is_sure() {
         assert!(ran.text().contains(expected), "{line}: {}", ran.text());
     }
     let ran = ask(folder.path(), &format!("{far} --numa-nodes 64 -o json"));
-    let plan: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let plan: Value = ran.answer();
     let fate = |at: usize| {
         let failure = &plan["pods"][at]["failure"];
         [&failure["kubeletCrashes"], &failure["notReached"]].map(|it| it.as_bool().expect("a word"))
@@ -504,7 +504,7 @@ fn what_is_wrong_is_named() {
 fn what_follows_a_choice_is_no_more_certain() {
     let folder = files();
     let ran = ask(folder.path(), "next.yaml --devices devices.yaml --unhealthy gpu-0 -o json");
-    let plan: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let plan: Value = ran.answer();
     assert_eq!(ran.code, 0, "{}", ran.text());
     for pod in [0, 1] {
         let choice = &plan["pods"][pod]["containers"][1]["resources"][0];
@@ -558,7 +558,7 @@ fn a_reboot_refuses_what_a_restart_of_the_kubelet_spares() {
     let survives = ask(folder.path(), "--kubelet-restart --snapshot node.json -o json");
     let refused = ask(folder.path(), "--reboot --snapshot node.json -o json");
     let verdict = |ran: &Ran| -> Value {
-        let plan: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+        let plan: Value = ran.answer();
         plan["pods"][0]["outlook"]["verdict"].clone()
     };
     assert_eq!(verdict(&survives), json!("survives"));

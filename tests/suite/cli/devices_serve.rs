@@ -131,7 +131,7 @@ pub(super) fn allocate(folder: &Path, pod: &TempDir, more: &str) -> super::Ran {
 }
 
 pub fn json(ran: &super::Ran) -> Value {
-    serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {}", ran.text()))
+    ran.answer()
 }
 
 fn ids(report: &Value) -> Vec<String> {

@@ -30,8 +30,7 @@ mod named;
 fn verify(name: &str, content: &[u8], flags: &str) -> (i32, Value, Vec<Value>) {
     let node = folder_with(&[(name, content)]);
     let ran = kq(&format!("devices verify {name} -ojson {flags}")).within(&node).run();
-    let answer: Value = serde_json::from_str(&ran.stdout)
-        .unwrap_or_else(|error| panic!("{name} {flags}: {error}: {}", ran.text()));
+    let answer: Value = ran.answer();
     let findings = answer["findings"].as_array().expect("findings").clone();
     (ran.code, answer["files"][0].clone(), findings)
 }
@@ -176,7 +175,7 @@ fn the_kubelet_speaks_in_its_own_words() {
                 kubelet_internal_checkpoint dra_manager_state -ojson --set cpuManagerPolicy=none";
     let ran = kq(line).within(&folder).run();
     assert_eq!(ran.code, 1, "{}", ran.text());
-    let answer: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let answer: Value = ran.answer();
     let files = answer["files"].as_array().expect("files").iter();
     let said: Vec<String> = files
         .map(|file| {
@@ -335,7 +334,7 @@ fn the_files_of_a_node_are_held_against_its_machine_and_its_pods() {
     let told = |expected: i32| -> Vec<String> {
         let ran = kq(line).within(&node).run();
         assert_eq!(ran.code, expected, "{}", ran.text());
-        let answer: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+        let answer: Value = ran.answer();
         let findings = answer["findings"].as_array().expect("findings").iter();
         let text = |it: &Value, field: &str| it[field].as_str().unwrap_or_default().to_owned();
         findings.map(|it| format!("{} {}", text(it, "severity"), text(it, "id"))).collect()
@@ -381,7 +380,7 @@ fn the_state_of_the_memory_manager_is_held_against_the_machine() {
         let node = folder_with(&files);
         let line = "devices verify --host-root root --kubelet-config config.yaml -ojson";
         let ran = kq(line).within(&node).run();
-        let answer: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+        let answer: Value = ran.answer();
         let files = answer["files"].as_array().expect("files");
         let file = files.iter().find(|it| it["file"] == "memory_manager_state");
         let file = file.unwrap_or_else(|| panic!("{}", ran.text()));

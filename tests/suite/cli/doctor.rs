@@ -50,7 +50,7 @@ impl FakeNode {
         );
         let ran = kq(&line).within(node.files.path()).run();
         assert_eq!(ran.code, 0, "{}", ran.stderr);
-        let plan: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+        let plan: Value = ran.answer();
         for item in plan["items"].as_array().expect("items") {
             let text = |field: &str| item[field].as_str().unwrap_or_default();
             let (cgroup, file, value) = (text("cgroup"), text("file"), text("value"));
@@ -85,7 +85,7 @@ impl FakeNode {
     pub(super) fn snapshot(&self) -> Value {
         let ran = self.run("snapshot");
         assert_eq!(ran.code, 0, "{}", ran.stderr);
-        let mut snapshot: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+        let mut snapshot: Value = ran.answer();
         let resources = json!({ "cpu": "4", "memory": "8000000Ki", "pods": "110" });
         let mut allocatable = resources.clone();
         allocatable["memory"] = json!("7897600Ki");
@@ -220,7 +220,7 @@ fn runtime() -> Value {
 /// Returns the answer for a node where all is well.
 pub fn healthy_answer() -> Value {
     let ran = examine(&FakeNode::new().snapshot(), "-ojson");
-    serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {}", ran.text()))
+    ran.answer()
 }
 
 /// Runs the doctor on a snapshot.

@@ -26,7 +26,7 @@ fn of_values(pods: &[Value], summary: &Value, line: &str) -> (Ran, Value) {
     let line = format!("evict rank --signal memory --pods pods.json --stats sum.json {line}");
     let shown = kq(&line).within(folder.path()).run();
     let told = kq(&format!("{line} -o json")).within(folder.path()).run();
-    let value = serde_json::from_str(&told.stdout).unwrap_or_else(|_| panic!("{}", told.text()));
+    let value = told.answer();
     (shown, value)
 }
 

@@ -444,7 +444,7 @@ missing: the kubelet's own stats, so it may rank by other numbers; limits of loc
 
 "#]]);
     let ran = node.with_pods("evict rank --signal pid -ojson").run();
-    let answer: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let answer: Value = ran.answer();
     assert_eq!((ran.code, places(&answer)), (3, vec!["1 web".to_owned(), "2 batch".to_owned()]));
     assert_eq!(
         (&answer["items"][0]["usage"], &answer["usage"]["from"]),

@@ -175,7 +175,7 @@ fn values_that_are_all_unknown_are_no_match() {
     snapshot["runtime"] = failed();
     fs::write(&file, snapshot.to_string()).expect("a file can be written");
     let ran = kq(&format!("cgroup diff --snapshot {} -ojson", file.display())).run();
-    let answer: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let answer: Value = ran.answer();
     assert_eq!(answer["summary"]["DRIFT"], 0, "{}", ran.text());
     assert!(answer["summary"]["UNKNOWN"].as_u64() > Some(0), "{}", ran.text());
     ends_with(3, &ran, "cgroup diff");
@@ -239,7 +239,7 @@ fn a_node_without_its_kubelet_fails() {
     let file = folder.path().join("dead.json");
     let ran = kq(&format!("doctor --snapshot {} -ojson", file.display())).run();
     ends_with(1, &ran, "doctor");
-    let answer: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let answer: Value = ran.answer();
     let items = answer["items"].as_array().expect("checks");
     let kubelet = items.iter().find(|check| check["id"] == "kubelet").expect("a check");
     assert_eq!(kubelet["severity"], "ERROR", "{kubelet}");

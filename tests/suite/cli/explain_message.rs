@@ -168,7 +168,7 @@ fn a_log_is_folded() {
     let log = line.repeat(3) + "I0413 10:54:00.000000    3263 x.go:1] \"nothing\"\n";
     let ran = kq("explain - -o json").stdin(log.clone()).run();
     assert_eq!(ran.code, 0, "{}", ran.text());
-    let answer: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let answer: Value = ran.answer();
     assert_eq!(answer["kinds"][0]["count"], 3);
     assert_eq!(answer["kinds"][0]["newest"]["goFunction"], "GenericPLEG.Healthy");
     let unknown = log + "E0413 10:55:00.000000    3263 x.go:1] \"unheard of\" err=\"no\"\n";

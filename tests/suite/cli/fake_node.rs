@@ -136,8 +136,7 @@ impl FakeNode {
     #[track_caller]
     pub fn differences(&self) -> Vec<String> {
         let ran = self.described("cgroup diff -o json").run();
-        let report: Value = serde_json::from_str(&ran.stdout)
-            .unwrap_or_else(|error| panic!("{error}: {}{}", ran.stdout, ran.stderr));
+        let report: Value = ran.answer();
         let items = report["items"].as_array().expect("a comparison has items").iter();
         let text = |item: &Value, field: &str| item[field].as_str().unwrap_or("-").to_owned();
         let differing =

@@ -104,7 +104,7 @@ fn labels_choose_and_group_nodes() {
     let ask = |flags: &str| {
         let ran =
             kq(&format!("fleet ask . {flags} -o json -- cgroup diff")).within(fleet.path()).run();
-        serde_json::from_str::<Value>(&ran.stdout).unwrap_or_else(|_| panic!("{}", ran.text()))
+        ran.answer::<Value>()
     };
     let chosen = ask("-l pool=gpu");
     assert_eq!(chosen["items"][0]["nodes"], serde_json::json!(["worker-2"]));

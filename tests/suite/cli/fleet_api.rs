@@ -101,7 +101,7 @@ fn mistakes_with_api_only_are_named() {
 pub(super) fn granted(arguments: &str) -> BTreeSet<String> {
     let ran = kq(&format!("fleet rbac -o json {arguments}")).run();
     assert_eq!(ran.code, 0, "{}", ran.text());
-    let list: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let list: Value = ran.answer();
     let items = list["items"].as_array().expect("a list");
     let mut granted = BTreeSet::new();
     for item in items {

@@ -85,7 +85,7 @@ fn the_plans_are_shown_and_nothing_is_changed() {
     let before = cluster.drift();
     let ran = cluster.apply("--dry-run -o json");
     assert_eq!(ran.code, 0, "{}", ran.text());
-    let answer: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let answer: Value = ran.answer();
     let items = answer["items"].as_array().expect("nodes");
     let digests: BTreeSet<&str> =
         items.iter().filter_map(|item| item["planDigest"].as_str()).collect();

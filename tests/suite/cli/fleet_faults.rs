@@ -25,7 +25,7 @@ fn two_fleets_at_once_have_each_its_own_pods() {
         [one.join().expect("it ran"), other]
     });
     for ran in &both {
-        let answer: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+        let answer: Value = ran.answer();
         assert_eq!(answer["nodes"]["answered"], 2, "{}", ran.text());
         fleet.is_clean(ran);
     }

@@ -19,7 +19,7 @@ fn nodes_answer_through_their_pods_as_they_do_themselves() {
     let line = format!("fleet run {} -l well=true --yes -o jsonl -- {question}", fleet.flags());
     let ran = kq(&line).run();
     let alone = kq(&format!("{question} -o json")).run();
-    let expected: Value = serde_json::from_str(&alone.stdout).expect("JSON");
+    let expected: Value = alone.answer();
     let lines: Vec<Value> =
         ran.stdout.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     let nodes: BTreeSet<&str> = lines.iter().filter_map(|line| line["node"].as_str()).collect();
@@ -90,7 +90,7 @@ fn hundreds_of_nodes_are_listed_in_pages_and_few_are_asked_at_a_time() {
     let begin = Instant::now();
     let ran = kq(&format!("fleet run {flags} -- {question}")).run();
     eprintln!("{more} nodes: {:?}", begin.elapsed());
-    let answer: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let answer: Value = ran.answer();
     assert_eq!(answer["nodes"]["answered"], more, "{}", ran.text());
     // Equal answers are one line, whatever their number.
     assert_eq!(answer["items"].as_array().map(Vec::len), Some(1), "{}", ran.text());

@@ -216,7 +216,7 @@ fn nonsense_is_answered_and_told() {
             assert!(!ran.text().contains('\u{1b}'), "{trigger} {format}: {}", ran.text());
         }
         let ran = ask(&node, &format!("--trigger {trigger} -o json"));
-        let plan: Value = serde_json::from_str(&ran.stdout).expect("an answer");
+        let plan: Value = ran.answer();
         let verdict = |id: &str| {
             let items = plan["items"].as_array().expect("items").iter();
             let found: Vec<&Value> = items.filter(|item| item["id"] == id).collect();
@@ -454,8 +454,7 @@ fn the_answer_has_its_shape() {
     for node in [full(), snapshot(PASSES[0].1, None), nonsense()] {
         for flags in ["", "--trigger eviction", "--trigger age", "--at-usage 90%"] {
             let ran = ask(&node, &format!("-o json {flags}"));
-            let plan: ImageGcPlan = serde_json::from_str(&ran.stdout)
-                .unwrap_or_else(|error| panic!("{flags}: {error}: {}", ran.text()));
+            let plan: ImageGcPlan = ran.answer();
             let kind = (plan.api_version.as_str(), plan.kind.as_str());
             assert_eq!(kind, ("kq/v2", "ImageGcPlan"));
             assert_eq!(plan.containers.is_some(), plan.trigger == "eviction");

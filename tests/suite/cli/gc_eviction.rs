@@ -394,8 +394,7 @@ fn pressure_says_what_is_reclaimed_and_who_goes() {
         assert_eq!(says_logs, containers, "{name}: logs");
 
         let ran = asked(&folder, flags).arg("-ojson").run();
-        let answer: Answer = serde_json::from_str(&ran.stdout)
-            .unwrap_or_else(|error| panic!("{name}: {error}: {}", ran.text()));
+        let answer: Answer = ran.answer();
         let image = answer.items.iter().find(|item| item["id"] == UNUSED).expect("it is listed");
         assert_eq!(image["verdict"], verdict, "{name}");
         assert_eq!(answer.containers.is_some(), containers, "{name}: containers");
@@ -435,7 +434,7 @@ fn the_shape_is_what_was_promised() {
         ..Node::default()
     };
     let ran = asked(&node.stored(), "-ojson").run();
-    let answer: Answer = serde_json::from_str(&ran.stdout).expect("it is as promised");
+    let answer: Answer = ran.answer();
     let pressure = answer.pressure;
     assert_eq!(pressure.layout.dedicated_image_fs, Some(false));
     assert!(!pressure.layout.split_container_image_fs && !pressure.layout.because.is_empty());

@@ -62,7 +62,7 @@ fn what_is_recorded_once_is_read_and_narrows_verdicts() {
         let ran = node.kq(&format!("gc dry-run --trigger eviction -o json {flags}")).run();
         // How full the kubelet's disk is is unknown.
         assert_eq!(ran.code, 3, "{}", ran.text());
-        serde_json::from_str::<Value>(&ran.stdout).expect("JSON")
+        ran.answer::<Value>()
     };
     let certainty = |plan: &Value, id: &str| {
         let items = plan["items"].as_array().expect("items").iter();

@@ -262,7 +262,7 @@ fn certificate() -> String {
 #[track_caller]
 fn ask(node: &Node, command: &str) -> Value {
     let ran = kq(&format!("{command} --host-root {}", node.root().display())).run();
-    serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {}", ran.text()))
+    ran.answer()
 }
 
 /// Makes sure that all is found, but for the process.

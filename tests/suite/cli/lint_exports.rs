@@ -29,14 +29,13 @@ fn findings_are_those_of_the_json() {
     for (within, command) in rows {
         let run = |format: &str| kq(&format!("{command} -o {format}")).within(&within).run();
         let json = run("json");
-        let answer: Value =
-            serde_json::from_str(&json.stdout).unwrap_or_else(|_| panic!("{}", json.text()));
+        let answer: Value = json.answer();
         let items = answer["items"].as_array().expect("findings");
 
         all += items.len();
         let sarif = run("sarif");
         assert_eq!(sarif.code, json.code, "{command}");
-        let sarif: Value = serde_json::from_str(&sarif.stdout).expect("JSON");
+        let sarif: Value = sarif.answer();
         assert_eq!(sarif["version"], "2.1.0");
         let results = sarif["runs"][0]["results"].as_array().expect("results");
         assert_eq!(results.len(), items.len(), "{command}");
@@ -136,7 +135,7 @@ fn facts_that_were_missing_are_in_every_format() {
         };
         let json = run("json");
         assert_eq!(json.code, 3, "{}", json.text());
-        let answer: Value = serde_json::from_str(&json.stdout).expect("JSON");
+        let answer: Value = json.answer();
         let missing: Vec<&str> = answer["missing"]
             .as_array()
             .expect("missing facts")
@@ -161,7 +160,7 @@ fn facts_that_were_missing_are_in_every_format() {
         }
         let sarif = run("sarif");
         assert_eq!(sarif.code, 3, "{}", sarif.text());
-        let sarif: Value = serde_json::from_str(&sarif.stdout).expect("JSON");
+        let sarif: Value = sarif.answer();
         let invocation = &sarif["runs"][0]["invocations"][0];
         assert_eq!(invocation["executionSuccessful"], false);
         assert_eq!(invocation["exitCode"], 3);

@@ -21,7 +21,7 @@ fn metrics(command: &str) -> BTreeMap<String, f64> {
 
 fn json(command: &str) -> Value {
     let ran = kq(&format!("{command} {NODE} -o json")).run();
-    serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{}", ran.text()))
+    ran.answer()
 }
 
 fn items(answer: &Value) -> Vec<Value> {

@@ -383,11 +383,18 @@ impl Run {
         let line = self.line.clone();
         let ran = self.arg("-ojson").run();
         assert_eq!(ran.code, 0, "kq {line}: {}", ran.stderr);
-        serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("kq {line}: {error}"))
+        ran.answer()
     }
 }
 
 impl Ran {
+    /// Reads its answer, which must be JSON.
+    #[track_caller]
+    pub fn answer<T: serde::de::DeserializeOwned>(&self) -> T {
+        serde_json::from_str(&self.stdout)
+            .unwrap_or_else(|error| panic!("{error}: {}", self.text()))
+    }
+
     /// Returns both streams and the exit code as one text.
     pub fn text(&self) -> String {
         let mut text = self.stdout.clone();

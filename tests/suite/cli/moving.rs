@@ -16,8 +16,7 @@ const APP: &str = "/kubepods/burstable/podaaaa-1/app1";
 #[track_caller]
 fn differing(run: Run) -> (Vec<String>, Vec<String>, i32) {
     let ran = run.run();
-    let report: Value = serde_json::from_str(&ran.stdout)
-        .unwrap_or_else(|error| panic!("{error}: {}{}", ran.stdout, ran.stderr));
+    let report: Value = ran.answer();
     let word = |item: &Value, field: &str| item[field].as_str().unwrap_or("-").to_owned();
     let items = report["items"].as_array().expect("a comparison has items").iter();
     let found = items.filter(|item| !matches!(&*word(item, "verdict"), "MATCH" | "ROUNDED"));
@@ -70,7 +69,7 @@ fn what_changes_from_look_to_look_is_no_drift() {
             wrong.extend((code != 0).then(|| format!("code {code}")));
         }
         let ran = node.described("doctor -o json").run();
-        let report: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+        let report: Value = ran.answer();
         for check in report["items"].as_array().expect("checks") {
             if ["orphaned-pods", "cgroup-values"]
                 .contains(&check["name"].as_str().unwrap_or_default())
@@ -158,7 +157,7 @@ fn without_the_configuration_what_rests_on_it_is_unknown() {
     assert_eq!(node.get(POD, "pids.max"), "7");
     let ran = without_configuration(&node, "cgroup plan --live -o json").run();
     assert_eq!(ran.code, 3, "{}", ran.stderr);
-    let planned: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let planned: Value = ran.answer();
     let names = |list: &str| -> Vec<String> {
         let items = planned[list].as_array().expect("a list").iter();
         items
@@ -245,7 +244,7 @@ fn without_a_parent_the_place_is_the_runtimes() {
     assert!(reasons.iter().all(|it| it.contains("the runtime decides the place")), "{reasons:#?}");
     assert_ne!(code, 1);
     let ran = node.described("doctor -o json").run();
-    let report: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let report: Value = ran.answer();
     let failed =
         report["items"].as_array().expect("checks").iter().filter(|it| it["status"] == "FAIL");
     let failed: Vec<&Value> = failed.filter(|it| it["name"] != "cgroup-version").collect();

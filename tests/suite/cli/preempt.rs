@@ -117,8 +117,7 @@ fn what_would_give_a_false_yes_is_missing() {
 fn a_pod_can_be_taken_away_in_thought() {
     let (new, two) = (critical(), list([pod("a", "1"), pod("b", "1")]));
     let ask = |line: &str| ask(line, &new, &two, &node("n", "2"));
-    let victims =
-        |ran: &Ran| serde_json::from_str::<Value>(&ran.stdout).expect("JSON")["victims"].clone();
+    let victims = |ran: &Ran| ran.answer::<Value>()["victims"].clone();
     assert_eq!(victims(&ask("preempt explain new.json -o json"))[0]["pod"], "default/b");
     let ran = ask("preempt explain new.json -o json --without default/b");
     assert_eq!((ran.code, victims(&ran)), (0, json!([])), "{}", ran.stderr);
@@ -267,8 +266,7 @@ fn who_is_on_the_node_is_not_guessed() {
         pod("new", "1"),
     ]);
     let ran = ask("admit explain new.json -o json", &pod("new", "1"), &pods, &node("n", "2"));
-    let answer: Value =
-        serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{}", ran.text()));
+    let answer: Value = ran.answer();
     let counts: Vec<_> = answer["ledger"]
         .as_array()
         .expect("a list")
@@ -335,7 +333,7 @@ fn the_order_decides_between_equals_and_only_its_absence_is_assumed() {
             &pods,
             &node("n", "2"),
         );
-        let answer: Value = serde_json::from_str(&ran.stdout).expect("an answer");
+        let answer: Value = ran.answer();
         let other = if victim == "default/a" { "default/b" } else { "default/a" };
         assert_eq!(answer["victims"][0]["pod"], victim, "{order}");
         assert_eq!(answer["victims"][0]["ties"], json!([other]), "{order}");
@@ -359,7 +357,7 @@ fn a_node_under_pressure_says_no_before_anything_else() {
     };
     let none = list([]);
     let ran = ask("admit explain new.json -o json", &pod("new", "8"), &none, &under("True"));
-    let answer: Value = serde_json::from_str(&ran.stdout).expect("an answer");
+    let answer: Value = ran.answer();
     assert_eq!(
         answer["refusals"],
         json!([{"reason": "Evicted", "message": "The node had condition: [DiskPressure]. "}])
@@ -401,8 +399,7 @@ fn a_kubelet_that_starts_anew_takes_the_oldest_first() {
         made("middle", "500m", "2026-11-20T10:00:01Z"),
     ]);
     let ran = ask("admit explain --kubelet-restart -o json", &json!({}), &pods, &node("n", "2"));
-    let answer: Value =
-        serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{}", ran.text()));
+    let answer: Value = ran.answer();
     let items = answer["items"].as_array().expect("a list").iter();
     let became: Vec<_> = items
         .map(|it| {

@@ -148,8 +148,7 @@ fn the_pod_may_be_of_the_cluster_and_where_it_is_does_not_count() {
     let nodes = list([node("n"), node("m")]);
     let line = LINE.replace("new.json", "default/new");
     let ran = ask(&format!("{line} -o json"), &new(), &nodes, &pods);
-    let answer: Value =
-        serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{}", ran.text()));
+    let answer: Value = ran.answer();
     let results: Vec<_> = answer["nodes"]
         .as_array()
         .expect("a list")
@@ -191,8 +190,7 @@ fn each_kubelet_goes_by_the_rules_of_its_version() {
     ]);
     let pods = list([on("old"), on("young")]);
     let ran = ask(&format!("{LINE} -o json"), &new(), &nodes, &pods);
-    let answer: Value =
-        serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{}", ran.text()));
+    let answer: Value = ran.answer();
     let told: Vec<_> = answer["nodes"]
         .as_array()
         .expect("a list")
@@ -230,7 +228,7 @@ fn a_pod_that_was_read_twice_counts_once_and_windows_is_not_known() {
     let (nodes, pods) = (list([node("n"), windows]), list([pod("a", "n", "1", 0)]));
     let ran = ask(&format!("{LINE} --pods pods.json -o json"), &new(), &nodes, &pods);
     assert_eq!(ran.code, 3, "{}", ran.text());
-    let answer: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let answer: Value = ran.answer();
     assert_eq!(
         (&answer["nodes"][0]["node"], &answer["nodes"][0]["result"]),
         (&json!("n"), &json!("fits"))

@@ -42,7 +42,7 @@ impl World {
 /// Returns the answer of a run in JSON, whatever its exit code.
 #[track_caller]
 pub fn answer(ran: &Ran) -> Value {
-    serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {}", ran.text()))
+    ran.answer()
 }
 
 /// Returns what became of each victim.

@@ -118,8 +118,7 @@ fn at_terminal(authority: &Authority, new: &Value) -> String {
 
 /// Returns what becomes of the pod, node by node in order.
 fn results(ran: &Ran) -> Vec<(String, String)> {
-    let answer: Value =
-        serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{}", ran.text()));
+    let answer: Value = ran.answer();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let nodes = answer["nodes"].as_array().expect("a list").iter();
     nodes.map(|node| (text(&node["node"]), text(&node["result"]))).collect()
@@ -139,7 +138,7 @@ fn a_node_with_too_many_pods_costs_its_own_answer() {
         to.write_all(ok(&list("PodList", "", &pods)).as_bytes())
     });
     let ran = ask(&authority, "new.json", "-o json");
-    let answer: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let answer: Value = ran.answer();
     let of = |name: &str| {
         let mut all = answer["nodes"].as_array().expect("nodes").iter();
         all.find(|node| node["node"] == name).expect(name).to_string()

@@ -54,7 +54,7 @@ fn ask(line: &str, snapshot: &Snapshot, new: &Value) -> Value {
     let stored = serde_json::to_string(snapshot).expect("a snapshot");
     let folder = folder_with(&[("snapshot.json", stored), ("new.json", new.to_string())]);
     let ran = kq(&format!("{line} --snapshot snapshot.json -o json")).within(folder.path()).run();
-    serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{}", ran.text()))
+    ran.answer()
 }
 
 #[test]

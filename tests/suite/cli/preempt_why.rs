@@ -83,8 +83,7 @@ fn an_answer_is_as_promised() {
         ("events.json", list([event("web", "Preempted", "Preempted by pod uid-big on node n1")])),
     ];
     let ran = why("shop/web --pods pods.json --events events.json -o json", &files);
-    let answer: PreemptionCause =
-        serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {}", ran.text()));
+    let answer: PreemptionCause = ran.answer();
     assert_eq!((&*answer.api_version, &*answer.kind), ("kq/v2", "PreemptionCause"));
     assert_eq!((&*answer.pod, answer.uid.as_deref()), ("shop/web", Some("uid-web")));
     assert_eq!((answer.exists, answer.node.as_deref()), (true, Some("n1")));
@@ -239,7 +238,7 @@ fn a_container_that_its_probe_stopped_is_no_preemption() {
         "c: before: Error, exit code 137; started again 9 times, and waits for the next time\n";
     assert!(ran.stdout.contains(evidence), "{}", ran.stdout);
     let told = why("web --pods pods.json --events events.json -o json", &files);
-    let told: PreemptionCause = serde_json::from_str(&told.stdout).expect("an answer");
+    let told: PreemptionCause = told.answer();
     assert_eq!(told.cause, "restartedByProbe");
     assert_eq!((told.container.as_deref(), told.probe.as_deref()), (Some("c"), Some("liveness")));
 }

@@ -107,7 +107,7 @@ fn what_is_refused_and_what_hurts_is_found() {
     let folder = folder_with(&[("web.yaml", TWO_HANDLERS)]);
     let ran = kq("probe lint web.yaml -o json").within(folder.path()).run();
     assert_eq!(ran.code, 1, "{}", ran.text());
-    let value: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let value: Value = ran.answer();
     let items = value["items"].as_array().expect("items");
     let found: Vec<String> = items
         .iter()
@@ -157,7 +157,7 @@ fn secrets_are_not_kept_in_snapshots_and_named_where_they_matter() {
     );
     // Nobody is told that something is wrong with what is only not there.
     let ran = kq("probe lint shop/web --snapshot node.json -o json").within(folder.path()).run();
-    let value: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let value: Value = ran.answer();
     assert_eq!(value["summary"]["ERROR"], json!(0), "{value}");
     // Nothing was found, and not everything was looked at.
     assert_eq!((ran.code, &value["summary"]["WARNING"]), (3, &json!(0)), "{value}");

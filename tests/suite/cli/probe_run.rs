@@ -326,7 +326,7 @@ fn a_thousand_probes_are_sent_at_once() {
     let began = Instant::now();
     let ran =
         kq("probe run --all --pods pods.json --host-root root -o json").within(folder.path()).run();
-    let value: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let value: Value = ran.answer();
     let probes = value["probes"].as_array().expect("probes");
     assert_eq!((ran.code, probes.len()), (0, 1000), "{}", ran.stderr);
     assert!(probes.iter().all(|probe| probe["verdict"] == "SUCCESS"));
@@ -383,7 +383,7 @@ fn each_probe_has_its_own_pace_and_startup_comes_first() {
     let line = "probe run web.json --pod-ip 127.0.0.1 --count 3 --interval 100ms -o json";
     let ran = kq(line).within(folder.path()).run();
     assert_eq!(ran.code, 1, "{}", ran.text());
-    let value: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let value: Value = ran.answer();
     let probes = value["probes"].as_array().expect("probes");
     let of = |container: &str, kind: &str| {
         let own = |probe: &&Value| probe["container"] == container && probe["type"] == kind;
@@ -418,16 +418,14 @@ fn a_run_of_readiness_simulates_to_the_same() {
     let folder = folder_with(&[("pods.json", pod.as_str()), ("root/etc/hostname", "n\n")]);
     let line = "probe run web --pods pods.json --host-root root --count 4 --interval 5ms -o json";
     let ran = kq(line).within(folder.path()).run();
-    let value: Value =
-        serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{}", ran.text()));
+    let value: Value = ran.answer();
     let rounds = value["probes"][0]["rounds"].as_array().expect("rounds");
     let actions: Vec<&Value> = rounds.iter().map(|round| &round["action"]).collect();
     let none = Value::Null;
     assert_eq!(actions, [&none, &none, &json!("not ready"), &none], "{rounds:?}");
     std::fs::write(folder.path().join("run.json"), &ran.stdout).expect("a file");
     let ran = kq("probe simulate run.json -o json").within(folder.path()).run();
-    let value: Value =
-        serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{}", ran.text()));
+    let value: Value = ran.answer();
     let steps = value["steps"].as_array().expect("steps");
     let acted: Vec<(usize, &Value)> = steps
         .iter()
@@ -458,7 +456,7 @@ fn what_does_not_run_is_not_probed_with_all() {
     let folder = folder_with(&[("pods.json", list.as_str()), ("root/etc/hostname", "n\n")]);
     let ran =
         kq("probe run --all --pods pods.json --host-root root -o json").within(folder.path()).run();
-    let value: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let value: Value = ran.answer();
     let probes = value["probes"].as_array().expect("probes");
     assert_eq!((probes.len(), &probes[0]["pod"]), (1, &json!("runs")), "{value}");
     assert!(value["warnings"].to_string().contains("2 probes are not sent"), "{value}");

@@ -41,7 +41,7 @@ fn the_page_is_written_for_its_owner_with_the_answers_in_it() {
         [("doctor", "doctor"), ("gc", "gc dry-run"), ("evict-disk", "evict rank --signal disk")]
     {
         let ran = kq(&format!("{command} --snapshot {WORKER} -ojson")).run();
-        let answer: Value = serde_json::from_str(&ran.stdout).expect("it is JSON");
+        let answer: Value = ran.answer();
         assert_eq!(embedded(&page, name), answer, "{name}");
     }
     assert!(!page.contains("id=\"snapshot\"") && !page.contains("http-equiv=\"refresh\""));

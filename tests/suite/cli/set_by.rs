@@ -27,7 +27,7 @@ fn told(node: &Value) -> (Value, Value) {
     let folder = folder_with(&[("node.json", node.to_string())]);
     let ran = kq("cgroup diff --snapshot node.json -ojson").within(folder.path()).run();
     assert_eq!(ran.code, 1, "{}", ran.stderr);
-    let answer: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let answer: Value = ran.answer();
     let items = answer["items"].as_array().expect("items");
     let mut drifts = items.iter().filter(|item| item["verdict"] == "DRIFT");
     let drift = drifts.next().expect("a drift").clone();

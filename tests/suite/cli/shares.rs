@@ -251,7 +251,7 @@ fn ask_changed(change: impl FnOnce(&mut Value), flags: &str) -> (i32, Value) {
     let folder = folder_with(&[("node.json", node.to_string())]);
     let line = format!("cgroup shares --snapshot node.json {flags} -ojson");
     let ran = kq(&line).within(folder.path()).run();
-    (ran.code, serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{}", ran.text())))
+    (ran.code, ran.answer())
 }
 
 fn item<'a>(answer: &'a Value, pod: &str) -> &'a Value {

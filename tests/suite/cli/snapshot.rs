@@ -220,7 +220,7 @@ fn a_node_without_anything_is_stored() {
 fn a_snapshot_that_is_printed_is_that_of_the_file() {
     let node = Node::new(Kernel::V2);
     let printed = live(&node, "", "snapshot");
-    let printed: Value = serde_json::from_str(&printed.stdout).expect("JSON is printed");
+    let printed: Value = printed.answer();
     let stored = std::fs::read(store(&node, "", "node.json")).expect("it is there");
     let mut stored: Value = serde_json::from_slice(&stored).expect("JSON is stored");
     stored["takenAt"] = printed["takenAt"].clone();

@@ -14,7 +14,7 @@ fn stopped() -> Node {
 #[track_caller]
 fn snapshot(node: &Node) -> Value {
     let ran = kq(&format!("snapshot --host-root {}", node.root().display())).run();
-    serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {}", ran.text()))
+    ran.answer()
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn a_comparison_is_as_with_the_kubelet_that_was_stopped() {
             pods.display()
         );
         let ran = kq(&line).run();
-        let value: Value = serde_json::from_str(&ran.stdout).expect("it is JSON");
+        let value: Value = ran.answer();
         (value["items"].clone(), ran.stderr)
     };
     let (running, _) = diff();

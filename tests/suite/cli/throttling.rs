@@ -46,7 +46,7 @@ fn a_container_without_counters_is_last_and_missing() {
     let line = "cgroup throttling --snapshot node.json";
     let ran = kq(&format!("{line} -ojson")).within(folder.path()).run();
     assert_eq!(ran.code, 3, "{}", ran.text());
-    let answer: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let answer: Value = ran.answer();
     let items = answer["items"].as_array().expect("items");
     let level = |item: &Value| item["level"].as_str().expect("a level").to_owned();
     assert_eq!((level(&items[0]), &items[0]["throttledUsec"]), ("pod".to_owned(), &json!(5)));

@@ -54,7 +54,7 @@ fn dry_run(snapshot: String, flags: &str) -> Value {
     let folder = folder_with(&[("snapshot.json", snapshot)]);
     let line = format!("gc dry-run --snapshot snapshot.json -o json {flags}");
     let ran = kq(&line).within(folder.path()).run();
-    serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {}", ran.text()))
+    ran.answer()
 }
 
 fn items(plan: &Value) -> Vec<&Value> {

@@ -64,8 +64,7 @@ impl Node {
     /// Returns what differs: `VERDICT CGROUP FILE PLANNED ACTUAL`, then the reasons, and the exit code.
     fn differences(&self) -> Differences {
         let ran = self.ask("cgroup diff -ojson");
-        let answer: Value = serde_json::from_str(&ran.stdout)
-            .unwrap_or_else(|error| panic!("{error}: {}{}", ran.stdout, ran.stderr));
+        let answer: Value = ran.answer();
         let items = answer["items"].as_array().expect("a comparison has items");
         let word = |value: &Value| value.as_str().unwrap_or("-").to_owned();
         let differing =
@@ -510,7 +509,7 @@ fn what_kq_would_write_is_what_drifts() {
     let path = node.path("only-requests", Some("c"));
     node.cgroups()[&path]["cpu.shares"] = "18\n".into();
     let ran = node.ask("cgroup apply --dry-run -ojson");
-    let plan: Value = serde_json::from_str(&ran.stdout).expect("a plan");
+    let plan: Value = ran.answer();
     let steps = plan["items"].as_array().expect("steps");
     assert_eq!(steps.len(), 1, "{steps:?}");
     assert_eq!((&steps[0]["cgroup"], &steps[0]["file"]), (&json!(path), &json!("cpu.shares")));

@@ -147,8 +147,7 @@ fn ask(recording: &str, moment: &str, files: &[&str], cgroups: &[&str], line: &s
     let all: Vec<(&str, String)> = all.iter().map(|(name, text)| (&**name, text.clone())).collect();
     let folder = folder_with(&all);
     let ran = kq(&format!("{line} --snapshot node.json -o json")).within(folder.path()).run();
-    serde_json::from_str(&ran.stdout)
-        .unwrap_or_else(|error| panic!("{line}: {error}: {}", ran.stderr))
+    ran.answer()
 }
 
 fn list(value: &Value) -> &[Value] {

@@ -43,7 +43,7 @@ fn explain(command: &str, recording: &str) -> (i32, Value) {
     let line =
         format!("{command} preemptor.json --pods pods-before.json --node-file node.json -o json");
     let ran = kq(&line).within(folder(recording)).run();
-    (ran.code, serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{}", ran.text())))
+    (ran.code, ran.answer())
 }
 
 /// Returns what stands between two texts.

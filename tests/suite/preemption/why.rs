@@ -27,7 +27,7 @@ fn events(recording: &str) -> String {
 fn why(recording: &str, pod: &str, more: &str) -> (i32, Value) {
     let line = format!("{COMMAND} {pod} --events - -o json {more}");
     let ran = kq(&line).stdin(events(recording)).within(folder(recording)).run();
-    (ran.code, serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{}", ran.text())))
+    (ran.code, ran.answer())
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn what_a_restart_of_the_kubelet_did_is_told_as_surely_as_it_is_known() {
             }
             let line = format!("{COMMAND} default/{pod} --pods pods.json {more} -o json");
             let ran = kq(&line).within(node.path()).run();
-            let answer: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+            let answer: Value = ran.answer();
             let (cause, certainty) = expected.split_once(' ').unwrap_or((expected, "certain"));
             let found = (ran.code, &answer["cause"], &answer["certainty"]);
             assert_eq!(
@@ -156,7 +156,7 @@ fn what_a_restart_of_the_kubelet_did_is_told_as_surely_as_it_is_known() {
     let (pods, ..) = ends("max-pods-down");
     let node = crate::cli::folder_with(&[("pods.json", pods)]);
     let ran = kq(&format!("{COMMAND} be --pods pods.json -o json")).within(node.path()).run();
-    let answer: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let answer: Value = ran.answer();
     let preemptors = answer["preemptors"].as_array().expect("a list");
     assert!(preemptors.iter().all(|it| it["certainty"] == "possible"), "{answer}");
     assert!(preemptors.iter().any(|it| it["pod"] == "default/crit"), "{answer}");

@@ -33,7 +33,7 @@ fn a_pod_counts_until_the_runtime_has_stopped_it() {
     let Some(node) = node() else { return };
     let running = node.run_pods(PODS, Runc::System);
     let ran = ask(&running, "preempt explain new.json");
-    let answer = json_of(&ran);
+    let answer: Value = ran.answer();
     assert_eq!((ran.code, &answer["result"]), (0, &json!("preempts")), "{}", ran.stderr);
     assert_eq!(answer["requirements"], json!([{"resource": "cpu", "quantity": 200}]));
     // Both are enough; the one with the smaller memory request is killed.
@@ -45,7 +45,12 @@ fn a_pod_counts_until_the_runtime_has_stopped_it() {
         (&json!(7), &json!(10))
     );
     let ran = ask(&running, "admit explain new.json");
-    assert_eq!((ran.code, &json_of(&ran)["kills"]), (0, &json!(["real/leaves"])), "{}", ran.stderr);
+    assert_eq!(
+        (ran.code, &ran.answer::<Value>()["kills"]),
+        (0, &json!(["real/leaves"])),
+        "{}",
+        ran.stderr
+    );
     assert_eq!(
         counts(&ran, "real/leaves"),
         (true, "its phase is Failed, and the runtime still stops it".to_owned())
@@ -53,7 +58,7 @@ fn a_pod_counts_until_the_runtime_has_stopped_it() {
 
     running.stop_pod("leaves");
     let ran = ask(&running, "preempt explain new.json");
-    assert_eq!((ran.code, &json_of(&ran)["result"]), (0, &json!("fits")), "{}", ran.stderr);
+    assert_eq!((ran.code, &ran.answer::<Value>()["result"]), (0, &json!("fits")), "{}", ran.stderr);
     let ran = ask(&running, "admit explain new.json");
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert_eq!(counts(&ran, "real/leaves"), (false, "its phase is Failed".to_owned()));
@@ -90,13 +95,9 @@ fn ask(running: &Running<'_>, line: &str) -> Ran {
         .run()
 }
 
-fn json_of(ran: &Ran) -> Value {
-    serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {}", ran.stderr))
-}
-
 /// Returns whether a pod of the ledger counts, and why.
 fn counts(ran: &Ran, pod: &str) -> (bool, String) {
-    let answer = json_of(ran);
+    let answer: Value = ran.answer();
     let line =
         answer["ledger"].as_array().and_then(|lines| lines.iter().find(|it| it["pod"] == pod));
     let line = line.unwrap_or_else(|| panic!("no {pod}: {}", ran.stdout));

@@ -163,7 +163,7 @@ impl Cluster {
     #[track_caller]
     fn answer(&self, line: &str) -> Value {
         let ran = self.ask(&format!("{line} -o json"));
-        serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {}", ran.text()))
+        ran.answer()
     }
 }
 
@@ -264,7 +264,7 @@ fn a_fleet_answers_as_the_node_does(cluster: &Cluster) {
     let there = checks(&line["answer"]);
     let here = || {
         let ran = kq("doctor -o json").env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin").run();
-        checks(&serde_json::from_str(&ran.stdout).expect("JSON"))
+        checks(&ran.answer())
     };
     // The kubelet removes the cgroups of the pod after its object is gone.
     let end = Instant::now() + patience();
@@ -306,8 +306,7 @@ fn a_credential_plugin_logs_in(cluster: &Cluster) {
     let ran = kq("preempt explain examples/night/dns.yaml --all-nodes -o json --as kq --as-group system:masters")
         .env("KUBECONFIG", kubeconfig)
         .run();
-    let answer: Value =
-        serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {}", ran.text()));
+    let answer: Value = ran.answer();
     assert_eq!(answer["nodes"][0]["node"], NODE, "{}", ran.text());
 }
 
@@ -334,8 +333,7 @@ fn a_fleet_changes_the_node(cluster: &Cluster) {
             .run()
     };
     let ran = apply("--dry-run -o json");
-    let planned: Value =
-        serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{}", ran.text()));
+    let planned: Value = ran.answer();
     assert_eq!(
         (&planned["items"][0]["state"], &planned["items"][0]["steps"]),
         (&json!("planned"), &json!(1)),

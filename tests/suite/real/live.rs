@@ -84,7 +84,7 @@ fn pods_that_come_and_go_are_no_drift() {
             );
             if look % 4 == 0 {
                 let ran = live(&running, "doctor -o json").run();
-                let report: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+                let report: Value = ran.answer();
                 let checks = report["items"].as_array().expect("checks").iter();
                 let named =
                     checks.filter(|it| it["id"] == "orphaned-pods" || it["id"] == "cgroup-values");
@@ -167,7 +167,7 @@ fn sources(running: &Running<'_>, line: &str) -> Run {
 
 /// Returns cgroup, file and verdict of all that is not as planned.
 fn differing(ran: &Ran) -> Vec<(String, String, String)> {
-    let report: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let report: Value = ran.answer();
     let items = report["items"].as_array().expect("a comparison has items").iter();
     assert!(items.len() > 30, "{} items", items.len());
     let text = |item: &Value, field: &str| item[field].as_str().unwrap_or_default().to_owned();

@@ -85,7 +85,7 @@ fn a_node_is_freed_and_what_went_does_not_run_any_more() {
     // Looked at before anything else can happen.
     assert_eq!(running_pods(&node), ["stays"], "{}", ran.text());
     assert_eq!(ran.code, 0, "{}", ran.text());
-    let answer: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let answer: Value = ran.answer();
     let steps = answer["steps"].as_array().expect("a list");
     assert_eq!(steps.len(), 2, "{}", ran.stdout);
     for step in steps {

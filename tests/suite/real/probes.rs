@@ -357,7 +357,7 @@ fn a_pod_is_probed_from_the_node_and_from_inside() {
     };
     let all = until("-c open -o json", &|ran| ran.code == 0);
     assert_eq!(all.code, 0, "{}", all.text());
-    let value: Value = serde_json::from_str(&all.stdout).expect("JSON");
+    let value: Value = all.answer();
     let of = |at: usize| (&value["probes"][at]["type"], &value["probes"][at]["verdict"]);
     for (at, kind) in ["startup", "readiness", "liveness"].into_iter().enumerate() {
         assert_eq!(of(at), (&json!(kind), &json!("SUCCESS")), "{value}");
@@ -389,7 +389,7 @@ fn a_pod_is_probed_from_the_node_and_from_inside() {
     runtime.call(runtime.client().stop_container(request)).expect("it can be stopped");
     let dead = run("-c open --type startup --count 2 --interval 10ms -o json");
     assert_eq!(dead.code, 3, "{}", dead.text());
-    let value: Value = serde_json::from_str(&dead.stdout).expect("JSON");
+    let value: Value = dead.answer();
     let probe = &value["probes"][0];
     assert_eq!((&probe["verdict"], &probe["cause"]), (&json!("ERRORED"), &json!("runtime")));
     assert_eq!(probe["rounds"][1]["because"]["code"], "exited", "{value}");

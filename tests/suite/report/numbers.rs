@@ -100,8 +100,7 @@ fn embedded_answers_are_those_of_the_commands() {
             continue;
         }
         let ran = kq(command.strip_prefix("kq ").expect("a command of kq")).arg("-ojson").run();
-        let given: Value =
-            serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{command}: {error}"));
+        let given: Value = ran.answer();
         assert_eq!(answers[name], given, "{command}");
         asked += 1;
     }

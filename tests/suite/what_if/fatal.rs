@@ -244,7 +244,7 @@ fn the_command_has_the_fatal_words_of_the_kubelet() {
         let line = format!("what-if {change} --snapshot node.json");
         let ran = kq(&format!("{line} -o json")).within(folder.path()).run();
         assert_eq!(ran.code, 1, "{change}: {}", ran.text());
-        let answer: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+        let answer: Value = ran.answer();
         assert_eq!(answer["kubeletStarts"].as_bool(), starts, "{change}");
         let first = &answer["items"][0];
         let text = first["facts"]["text"].as_str().unwrap_or_default();
@@ -344,7 +344,7 @@ fn the_files_that_the_next_start_reads_are_refused_with_its_words() {
         let line = "what-if kubelet-restart --snapshot node.json -o json";
         let ran = kq(line).within(folder.path()).run();
         assert_eq!(ran.code, 1, "{words}: {}", ran.text());
-        let answer: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+        let answer: Value = ran.answer();
         let text = answer["items"][0]["facts"]["text"].as_str().unwrap_or_default();
         assert!(text.contains(&words), "{words}: {text}");
         // Without the text of the file, its words are not all known.
@@ -354,7 +354,7 @@ fn the_files_that_the_next_start_reads_are_refused_with_its_words() {
     let folder = folder_with(&[("node.json", with_files(&whole, &json!([])))]);
     let line = "what-if kubelet-restart --snapshot node.json -o json";
     let ran = kq(line).within(folder.path()).run();
-    let answer: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let answer: Value = ran.answer();
     assert_eq!(answer["kubeletStarts"], true, "{}", ran.text());
 }
 
@@ -369,7 +369,7 @@ fn the_line_of_the_scheme_is_known_where_it_was_read() {
     for (version, starts) in [("1.32", Some(false)), ("1.36", Some(false)), ("1.37", None)] {
         let line = "what-if kubelet-restart --snapshot node.json -o json --kubelet-version";
         let ran = kq(&format!("{line} {version}")).within(folder.path()).run();
-        let answer: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+        let answer: Value = ran.answer();
         let text = answer["items"][0]["facts"]["text"].as_str().unwrap_or_default();
         assert!(text.contains(words), "{version}: {text}");
         assert_eq!(answer["kubeletStarts"].as_bool(), starts, "{version}");

@@ -71,7 +71,7 @@ fn run(node: &ImageNode, line: &str) -> Ran {
 }
 
 fn parsed(ran: &Ran) -> Value {
-    serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {}", ran.text()))
+    ran.answer()
 }
 
 /// Returns the ids that a plan removes, in its order.

@@ -111,7 +111,7 @@ fn killed_half_way_the_next_run_finishes(node: &ImageNode) {
     let line = format!("{PRESSURE} --yes -o json");
     let ran = arguments.fold(kq(&line), |run, argument| run.arg(argument)).run();
     assert_eq!(ran.code, 0, "{}", ran.text());
-    let report: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let report: Value = ran.answer();
     assert!(report["items"].as_array().is_some_and(|items| items.len() < goes.len()), "{report}");
     let left = node.images();
     assert!(goes.iter().all(|id| !left.contains_key(id)), "{report}");
