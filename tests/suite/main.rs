@@ -42,7 +42,6 @@ mod nodes;
 mod nodes_v2;
 /// Pods and nodes that the tests describe.
 #[path = "../support/objects.rs"]
-#[expect(dead_code, reason = "some of it is for unit tests")]
 mod objects;
 
 mod one_node;

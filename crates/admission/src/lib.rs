@@ -47,5 +47,4 @@ pub use report::{
 
 #[cfg(test)]
 #[path = "../../../tests/support/objects.rs"]
-#[expect(dead_code, reason = "some of it is for other crates")]
 mod objects;

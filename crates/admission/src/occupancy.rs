@@ -103,19 +103,19 @@ mod tests {
     use kq_k8s::pod::ResourceName;
     use serde_json::json;
 
-    fn pod(name: &str, cpu: &str, gpus: u8, port: u16) -> Pod {
-        let pod = objects::pod(name).set("/spec/containers/0/ports", json!([{"hostPort": port}]));
-        pod.requests(json!({"cpu": cpu, "example.com/gpu": gpus.to_string()})).read()
+    fn with_port(name: &str, port: u16, requests: &str) -> Pod {
+        let pod = objects::pod(name).requests(requests);
+        pod.set("/spec/containers/0/ports", json!([{"hostPort": port}])).read()
     }
 
     #[test]
     fn what_is_taken_away_leaves_the_rest_as_if_it_had_never_been_there() {
         let rules = KubeletRules::default();
         let pods = [
-            pod("a", "100m", 1, 80),
-            pod("b", "1u", 0, 81),
-            pod("c", "2", 4, 80),
-            pod("d", "3", 0, 83),
+            with_port("a", 80, "cpu=100m,example.com/gpu=1"),
+            with_port("b", 81, "cpu=1u"),
+            with_port("c", 80, "cpu=2,example.com/gpu=4"),
+            with_port("d", 83, "cpu=3"),
         ];
         let gpu = ResourceName::from("example.com/gpu");
         for gone in [vec![], vec![0], vec![1, 3], vec![2, 0], vec![0, 1, 2, 3], vec![7]] {
@@ -134,8 +134,7 @@ mod tests {
     #[test]
     fn a_port_of_two_pods_is_taken_until_both_are_gone() {
         let rules = KubeletRules::default();
-        let (one, other, wants) =
-            (pod("one", "1", 0, 80), pod("two", "1", 0, 80), pod("w", "1", 0, 80));
+        let [one, other, wants] = ["one", "two", "w"].map(|name| with_port(name, 80, "cpu=1"));
         let mut all = Occupancy::of([&one, &other], &rules);
         let who = |all: &Occupancy<'_>| {
             first_conflict(&wants, all, &rules).map(|it| it.1.metadata.name.clone())

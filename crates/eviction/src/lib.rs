@@ -71,5 +71,4 @@ pub use victim::{
 
 #[cfg(test)]
 #[path = "../../../tests/support/objects.rs"]
-#[expect(dead_code, reason = "some of it is for other crates")]
 mod objects;

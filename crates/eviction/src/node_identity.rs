@@ -183,8 +183,9 @@ mod tests {
     use crate::objects;
     use kq_facts::stats_summary::PodStats;
 
-    fn pod(name: &str, uid: &str, node: &str) -> Pod {
-        objects::pod(&format!("s/{name}")).on(node).set("/metadata/uid", uid).read()
+    /// Returns a pod of a node.
+    fn on(node: &str, uid: &str) -> Pod {
+        objects::pod("s/p").uid(uid).on(node).read()
     }
 
     fn stats(uids: &[&str]) -> Vec<PodStats> {
@@ -198,8 +199,7 @@ mod tests {
 
     #[test]
     fn the_node_is_the_one_of_the_pods_where_nobody_names_it() {
-        let pods =
-            [pod("a", "1", "n1"), pod("b", "2", "n1"), pod("c", "3", "n2"), pod("d", "4", "")];
+        let pods = [on("n1", "1"), on("n1", "2"), on("n2", "3"), on("", "4")];
         let of_pods =
             |name: &str, measured| NodeIdentity::OfPods { name: name.to_owned(), measured };
         // Name of the row, the name, the pods, the measured pods.
@@ -219,7 +219,7 @@ mod tests {
 
     #[test]
     fn pods_of_which_none_was_measured_are_those_of_another_node() {
-        let (own, other) = (pod("a", "1", "n1"), pod("b", "2", "n2"));
+        let (own, other) = (on("n1", "1"), on("n2", "2"));
         let said = NodeIdentity::Named("n1".to_owned());
         // Name of the row, the node, the pods, the measured pods, the mismatch.
         for (name, node, pods, measured, expected) in [
@@ -259,17 +259,22 @@ mod tests {
         let stats = StatsByPod::new(&stats);
         let said = NodeIdentity::Named("n1".to_owned());
         for (name, node, pod, expected) in [
-            ("measured", &NodeIdentity::OneOfSeveral, pod("a", "1", "n1"), None),
-            ("no stats", &said, pod("a", "2", "n1"), None),
-            ("measured under its name", &said, pod("of-1", "", "n1"), None),
-            ("no UID", &said, pod("a", "", "n1"), Some("the UID of s/a")),
+            ("measured", &NodeIdentity::OneOfSeveral, on("n1", "1"), None),
+            ("no stats", &said, on("n1", "2"), None),
+            (
+                "measured under its name",
+                &said,
+                objects::pod("s/of-1").uid("").on("n1").read(),
+                None,
+            ),
+            ("no UID", &said, on("n1", ""), Some("the UID of s/p")),
             (
                 "of some node",
                 &NodeIdentity::OneOfSeveral,
-                pod("a", "2", "n2"),
+                on("n2", "2"),
                 Some("whether its node n2"),
             ),
-            ("of no node", &NodeIdentity::OneOfSeveral, pod("a", "2", ""), None),
+            ("of no node", &NodeIdentity::OneOfSeveral, on("", "2"), None),
         ] {
             let doubt = node.doubt(&pod, &stats);
             match (expected, &doubt) {

@@ -293,17 +293,10 @@ fn ranked_pod(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::objects::{Object, pod};
 
-    fn pods(list: &[(&str, Option<i32>, &str)]) -> Vec<Pod> {
-        let pod = |(name, priority, requests): &(&str, Option<i32>, &str)| {
-            let priority = priority.map_or("null".to_owned(), |priority| priority.to_string());
-            let text = format!(
-                r#"{{"metadata":{{"name":"{name}","uid":"{name}"}},"spec":{{"priority":{priority},
-                "containers":[{{"name":"c","resources":{{"requests":{{{requests}}}}}}}]}}}}"#
-            );
-            serde_json::from_str(&text).unwrap()
-        };
-        list.iter().map(pod).collect()
+    fn read(pods: impl IntoIterator<Item = Object>) -> Vec<Pod> {
+        pods.into_iter().map(Object::read).collect()
     }
 
     /// Returns the order, and the ranges of ties.
@@ -318,11 +311,11 @@ mod tests {
 
     #[test]
     fn what_was_not_measured_goes_first_and_equals_tie() {
-        let list = pods(&[
-            ("within", None, r#""memory":"10""#),
-            ("above", Some(5), r#""memory":"1""#),
-            ("unseen", Some(9), ""),
-            ("equal", Some(0), r#""memory":"10""#),
+        let list = read([
+            pod("within").priority(None::<i32>).requests("memory=10"),
+            pod("above").priority(5).requests("memory=1"),
+            pod("unseen").priority(9),
+            pod("equal").requests("memory=10"),
         ]);
         let stats = r#"[{"podRef":{"uid":"within"},"memory":{"workingSetBytes":3}},
             {"podRef":{"uid":"above"},"memory":{"workingSetBytes":2}},
@@ -336,7 +329,7 @@ mod tests {
     #[test]
     fn many_pods_with_numbers_beyond_all_measure_take_no_longer() {
         let names: Vec<String> = (0..100_000).map(|at| format!("p{at}")).collect();
-        let list: Vec<_> = names.iter().map(|name| (name.as_str(), None, "")).collect();
+        let list = read(names.iter().map(|name| pod(name)));
         let stats = names.iter().enumerate().map(|(at, name)| {
             let count = if at == 7 { u64::MAX } else { at as u64 };
             format!(
@@ -344,13 +337,13 @@ mod tests {
             )
         });
         let stats = format!("[{}]", stats.collect::<Vec<_>>().join(","));
-        let (order, ties) = ranked(Signal::PidAvailable, &pods(&list), &stats);
+        let (order, ties) = ranked(Signal::PidAvailable, &list, &stats);
         assert_eq!((&order[..3], ties.len()), (&[7, 99_999, 99_998][..], 0));
     }
 
     #[test]
     fn a_request_of_storage_outweighs_inodes() {
-        let list = pods(&[("a", None, r#""ephemeral-storage":"1Gi""#), ("b", None, "")]);
+        let list = read([pod("a").requests("ephemeral-storage=1Gi"), pod("b")]);
         let stats = r#"[
             {"podRef":{"uid":"a"},"containers":[{"name":"c","rootfs":{"inodesUsed":1000}}]},
             {"podRef":{"uid":"b"},"containers":[{"name":"c","rootfs":{"inodesUsed":1}}]}]"#;
@@ -362,8 +355,7 @@ mod tests {
     #[test]
     fn numbers_of_processes_turn_around_and_nothing_breaks() {
         let names: Vec<String> = (0..40).map(|number| format!("p{number}")).collect();
-        let list: Vec<_> = names.iter().map(|name| (name.as_str(), None, "")).collect();
-        let list = pods(&list);
+        let list = read(names.iter().map(|name| pod(name)));
         let stats = |count: fn(u64) -> u64| {
             let entries: Vec<String> = (0..40)
                 .map(|number| {
@@ -391,7 +383,7 @@ mod tests {
 
     #[test]
     fn amounts_beyond_64_bits_are_compared_exactly() {
-        let list = pods(&[("a", None, r#""memory":"-9E""#), ("b", None, r#""memory":"-8E""#)]);
+        let list = read([pod("a").requests("memory=-9E"), pod("b").requests("memory=-8E")]);
         let stats = r#"[{"podRef":{"uid":"a"},"memory":{"workingSetBytes":9223372036854775807}},
             {"podRef":{"uid":"b"},"memory":{"workingSetBytes":9223372036854775807}}]"#;
         assert_eq!(ranked(Signal::MemoryAvailable, &list, stats), (vec![0, 1], vec![]));

@@ -389,15 +389,8 @@ mod tests {
     use crate::settings::assign;
 
     fn object() -> (String, NodeObject) {
-        let node = json!({
-            "kind": "Node",
-            "metadata": { "name": "n1" },
-            "status": {
-                "capacity": { "cpu": "2", "memory": "4Gi", "example.com/gpu": "1" },
-                "nodeInfo": { "kubeletVersion": "v1.34.1" },
-            },
-        });
-        ("n1.json".to_owned(), serde_json::from_value(node).expect("a node"))
+        let node = crate::objects::node("n1").capacity("example.com/gpu=1").version("v1.34.1");
+        ("n1.json".to_owned(), node.read())
     }
 
     fn origin_of(node: &NodeConfig, name: &str) -> String {

@@ -95,15 +95,14 @@ mod tests {
 
     fn read(rows: &[Row<'_>]) -> RecordedPods {
         let pod = |(name, uid, mirror, phase): &Row<'_>| {
-            let pod = objects::pod(name).set("/metadata/uid", *uid).set("/status/phase", *phase);
-            let mirror =
-                mirror.map(|mirror| serde_json::json!({"kubernetes.io/config.mirror": mirror}));
-            pod.set("/metadata/annotations", mirror).json()
+            let pod = objects::pod(name).uid(uid).phase(phase);
+            match mirror {
+                Some(mirror) => pod.config("mirror", mirror),
+                None => pod,
+            }
         };
-        let list = objects::list(rows.iter().map(pod));
-        let loaded = load("pods.json", list.to_string().as_bytes());
-        assert_eq!(loaded.problems, []);
-        RecordedPods { pods: loaded.pods, ..RecordedPods::default() }
+        let pods = objects::loaded(rows.iter().map(pod));
+        RecordedPods { pods, ..RecordedPods::default() }
     }
 
     #[test]

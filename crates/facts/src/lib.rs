@@ -73,5 +73,4 @@ pub mod workloads;
 
 #[cfg(test)]
 #[path = "../../../tests/support/objects.rs"]
-#[expect(dead_code, reason = "some of it is for other crates")]
 mod objects;

@@ -329,25 +329,9 @@ fn not_listed(source: &str, runs: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::objects::{loaded, pod};
     use crate::runtime::{Container, Sandbox};
-    use kq_k8s::manifest::{LoadedPod, Source};
-
-    fn pod(uid: &str, phase: &str, deleted: bool) -> LoadedPod {
-        let mut pod = Pod::default();
-        pod.metadata.uid = uid.to_owned();
-        pod.metadata.name = format!("pod-{uid}");
-        pod.status.phase = phase.to_owned();
-        pod.metadata.deletion_timestamp = deleted.then(|| "2026-01-01T00:00:00Z".to_owned());
-        let source = Source {
-            file: "L".into(),
-            document: 1,
-            item: None,
-            workload: None,
-            name_generated: false,
-            namespace_defaulted: false,
-        };
-        LoadedPod { pod, source }
-    }
+    use kq_k8s::manifest::LoadedPod;
 
     fn runtime(running: &[&str], stopped: &[&str]) -> Lookup<RuntimeFacts> {
         let all = running.iter().map(|uid| (*uid, true));
@@ -379,7 +363,10 @@ mod tests {
             Lookup::found("L", RecordedPods { source, pods, ..RecordedPods::default() })
         };
         let api = PodSource::ApiServer;
-        let one = |phase, deleted| listed(api, vec![pod("u", phase, deleted)]);
+        let one = |phase, deleted: bool| {
+            let at = deleted.then_some("2026-01-01T00:00:00Z");
+            listed(api, loaded([pod("pod-u").uid("u").phase(phase).deleted(at)]))
+        };
         let others = |source| listed(source, vec![]);
         let rows = [
             ("runs", one("Running", false), no_runtime(), "active"),
@@ -427,13 +414,9 @@ mod tests {
 
     #[test]
     fn a_name_means_the_pod_that_is_active() {
-        let mut old = pod("a", "Succeeded", false);
-        let mut new = pod("b", "Running", false);
-        for loaded in [&mut old, &mut new] {
-            loaded.pod.metadata.name = "web-0".to_owned();
-            loaded.pod.metadata.namespace = "shop".to_owned();
-        }
-        let list = RecordedPods { pods: vec![new, old], ..RecordedPods::default() };
+        let old = pod("shop/web-0").uid("a").phase("Succeeded");
+        let new = pod("shop/web-0").uid("b");
+        let list = RecordedPods { pods: loaded([new, old]), ..RecordedPods::default() };
         let snapshot = Snapshot { pods: Lookup::found("L", list), ..Snapshot::default() };
         let pods = NodePods::of(&snapshot);
         assert_eq!(pods.named("shop", "web-0"), Some("b"));

@@ -275,10 +275,10 @@ mod tests {
     use crate::objects;
     use serde_json::json;
 
-    fn pod() -> Pod {
+    /// Returns a pod that wants 2 CPUs and has one.
+    fn resized() -> Pod {
         let status = json!({"name": "c", "resources": {"requests": {"cpu": "1"}}});
-        let pod = objects::pod("u1").requests(json!({"cpu": "2"}));
-        pod.set("/status/containerStatuses", json!([status])).read()
+        objects::pod("u1").requests("cpu=2").statuses(json!([status])).read()
     }
 
     fn cpu(pod: &Pod) -> String {
@@ -291,41 +291,37 @@ mod tests {
         let data = r#"{"entries":{"u1":{"ContainerResources":{"c":{"requests":{"cpu":"500m"}}},"PodLevelResources":null}}}"#;
         let file = serde_json::json!({ "data": data, "checksum": 1 }).to_string();
         let recorded = RecordedResources::parse(Some(&Text::Read(file))).expect("a file");
-        let mut allocated = pod();
+        let mut allocated = resized();
         let rules = KubeletRules::default();
         assert!(recorded.put_into(&mut allocated, &rules));
         assert_eq!(cpu(&allocated), "500m");
         assert!(!recorded.put_into(&mut allocated, &rules), "a second time changes nothing");
-        let mut effective = pod();
+        let mut effective = resized();
         assert!(put_effective(&mut effective));
         assert_eq!(cpu(&effective), "1");
     }
 
     #[test]
     fn a_pod_is_being_resized_where_the_kubelet_says_so() {
-        let condition = |status: &str| {
-            format!(r#","conditions":[{{"type":"PodResizeInProgress","status":"{status}"}}]"#)
-        };
-        let (read_back, nothing) = (r#","resources":{"requests":{"cpu":"40m"}}"#, String::new());
-        let granted = r#","allocatedResources":{"cpu":"20m"}"#;
-        let same = r#","allocatedResources":{"cpu":"0.03"}"#;
-        for (name, generation, of_container, of_pod, file, expected) in [
-            ("at rest", "1", "", &nothing, "30m", false),
-            ("read back otherwise", "1", read_back, &nothing, "30m", false),
-            ("read back otherwise, some generation", "2", read_back, &nothing, "30m", false),
-            ("before conditions", "null", read_back, &nothing, "30m", true),
-            ("announced", "2", read_back, &condition("True"), "30m", true),
-            ("not any more", "2", read_back, &condition("False"), "30m", false),
-            ("not granted", "2", granted, &nothing, "30m", true),
-            ("granted, written otherwise", "2", same, &nothing, "30m", false),
-            ("not granted by the file", "2", "", &nothing, "20m", true),
+        let (announced, ended) = ("PodResizeInProgress=True", "PodResizeInProgress=False");
+        let nothing = json!({"name": "c"});
+        let read_back = json!({"name": "c", "resources": {"requests": {"cpu": "40m"}}});
+        let granted = json!({"name": "c", "allocatedResources": {"cpu": "20m"}});
+        let same = json!({"name": "c", "allocatedResources": {"cpu": "0.03"}});
+        for (name, generation, status, conditions, file, expected) in [
+            ("at rest", Some(1), &nothing, "", "30m", false),
+            ("read back otherwise", Some(1), &read_back, "", "30m", false),
+            ("read back otherwise, some generation", Some(2), &read_back, "", "30m", false),
+            ("before conditions", None, &read_back, "", "30m", true),
+            ("announced", Some(2), &read_back, announced, "30m", true),
+            ("not any more", Some(2), &read_back, ended, "30m", false),
+            ("not granted", Some(2), &granted, "", "30m", true),
+            ("granted, written otherwise", Some(2), &same, "", "30m", false),
+            ("not granted by the file", Some(2), &nothing, "", "20m", true),
         ] {
-            let pod: Pod = serde_json::from_str(&format!(
-                r#"{{"metadata":{{"uid":"u1","generation":{generation}}},
-                    "spec":{{"containers":[{{"name":"c","resources":{{"requests":{{"cpu":"30m"}}}}}}]}},
-                    "status":{{"containerStatuses":[{{"name":"c"{of_container}}}]{of_pod}}}}}"#
-            ))
-            .expect("a pod");
+            let pod = objects::pod("u1").requests("cpu=30m").conditions(conditions);
+            let pod = pod.set("/metadata/generation", generation);
+            let pod: Pod = pod.statuses(json!([status])).read();
             let data = format!(
                 r#"{{"entries":{{"u1":{{"ContainerResources":{{"c":{{"requests":{{"cpu":"{file}"}}}}}}}}}}}}"#
             );
@@ -344,7 +340,7 @@ mod tests {
         let recorded = RecordedResources::parse(Some(&Text::Read(file))).expect("a file");
         let nothing = RecordedResources::default();
         let reported = |cpu: &str| {
-            let mut pod = pod();
+            let mut pod = resized();
             let text = format!(r#"{{"cpu":"{cpu}","example.com/x":"1"}}"#);
             let list = serde_json::from_str(&text).expect("a list");
             pod.status.container_statuses[0].allocated_resources = Some(list);
@@ -356,7 +352,7 @@ mod tests {
             pod
         };
         for (name, mut pod, recorded, expected, cpus) in [
-            ("no resize", pod(), &nothing, Allocation::AsAsked, "2"),
+            ("no resize", resized(), &nothing, Allocation::AsAsked, "2"),
             ("in the file", pending(reported("1")), &recorded, Allocation::Recorded, "500m"),
             ("in the status", pending(reported("1")), &nothing, Allocation::Reported, "1"),
             ("the same", reported("2"), &nothing, Allocation::AsAsked, "2"),
@@ -368,7 +364,7 @@ mod tests {
                 Allocation::AsAsked,
                 "2",
             ),
-            ("nobody says", pending(pod()), &nothing, Allocation::Unknown, "2"),
+            ("nobody says", pending(resized()), &nothing, Allocation::Unknown, "2"),
         ] {
             let rules = KubeletRules::default();
             assert_eq!(put_allocated(&mut pod, recorded, &rules), expected, "{name}");
@@ -393,7 +389,7 @@ mod tests {
             ("1.34", "null", Some("3")),
             ("1.34", r#"{"requests":{"cpu":"1"}}"#, Some("3")),
         ] {
-            let mut pod = pod();
+            let mut pod = resized();
             let own = r#"{"requests":{"cpu":"3"}}"#;
             pod.spec.resources = serde_json::from_str(own).expect("resources");
             let rules = KubeletRules::for_version(version.parse().expect("a version"));

@@ -231,12 +231,11 @@ mod tests {
     use crate::runtime::{RuntimeVersion, Sandbox};
     use serde_json::json;
 
-    fn pod() -> Pod {
+    fn web() -> Pod {
         let status =
             json!({"name": "c", "containerID": "containerd://old", "state": {"running": {}}});
-        let pod = objects::pod("shop/web").set("/metadata/uid", "u1");
-        let pod = pod.set("/spec/containers", json!([{"name": "c"}, {"name": "d"}]));
-        pod.set("/status/containerStatuses", json!([status])).read()
+        let pod = objects::pod("shop/web").uid("u1");
+        pod.containers(json!([{"name": "c"}, {"name": "d"}])).statuses(json!([status])).read()
     }
 
     fn container(id: &str, name: &str, attempt: u32, state: ContainerState) -> Container {
@@ -280,7 +279,7 @@ mod tests {
 
     #[test]
     fn names_come_from_pods_and_runtime() {
-        let workloads = Workloads::of([&pod()], Some(&runtime()));
+        let workloads = Workloads::of([&web()], Some(&runtime()));
         let web = workloads.pod("u1").expect("known");
         assert_eq!((web.name.as_str(), web.known, web.alive), ("web", true, true));
         let other = workloads.pod("u2").expect("a sandbox");
@@ -293,7 +292,7 @@ mod tests {
 
     #[test]
     fn the_runtime_knows_the_newest_ids() {
-        let mut pod = pod();
+        let mut pod = web();
         add_container_ids(&mut pod, &runtime());
         let ids: Vec<&str> = statuses(&pod).map(|status| status.container_id.as_str()).collect();
         assert_eq!(ids, ["containerd://c-run"], "the running one, not the newer that has ended");

@@ -30,5 +30,4 @@ pub mod verify;
 
 #[cfg(test)]
 #[path = "../../../tests/support/objects.rs"]
-#[expect(dead_code, reason = "some of it is for other crates")]
 mod objects;

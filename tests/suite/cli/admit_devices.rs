@@ -2,7 +2,7 @@
 //! the same answer from every command, and from every source that tells of devices.
 
 use super::{Ran, folder_with, kq};
-use crate::objects;
+use crate::objects::{self, Object};
 use kq_facts::checkpoint::device::{DeviceCheckpoint, PodDevicesEntry};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -12,31 +12,26 @@ const GPU: &str = "example.com/gpu";
 const FILES: &str = "--pods pods.json --node-file node.json";
 
 /// A node with 2 CPUs, and so many devices that are healthy and that there are.
-fn node(healthy: u32, all: u32) -> Value {
-    let mut node = objects::node("n", "2");
-    node["status"]["capacity"][GPU] = json!(all.to_string());
-    node["status"]["allocatable"][GPU] = json!(healthy.to_string());
-    node["status"]["nodeInfo"] = json!({"kubeletVersion": "v1.36.2"});
-    node
+fn node(healthy: u32, all: u32) -> Object {
+    let node = objects::node("n").capacity(&format!("{GPU}={all}"));
+    node.allocatable(&format!("{GPU}={healthy}")).version("v1.36.2")
 }
 
-/// A pod that runs, with a device.
-fn pod(name: &str, gpus: u32, cpu: &str) -> Value {
-    let list = json!({"cpu": cpu, GPU: gpus.to_string()});
-    let running = json!({"running": {"startedAt": "2026-11-22T10:00:00Z"}});
-    let pod = objects::pod(name).on("n").set("/metadata/creationTimestamp", "2026-11-22T10:00:00Z");
-    let pod = pod.set("/status/containerStatuses", json!([{"name": "c", "state": running}]));
-    pod.set("/spec/containers/0/resources/limits", list.clone()).requests(list).json()
+fn pod(name: &str, gpus: u32, cpu: &str) -> Object {
+    let amounts = format!("cpu={cpu},{GPU}={gpus}");
+    objects::pod(name).requests(&amounts).limits(&amounts)
+}
+
+/// A pod that runs, with devices.
+fn running(name: &str, gpus: u32, cpu: &str) -> Object {
+    let state = json!({"running": {"startedAt": "2026-11-22T10:00:00Z"}});
+    let pod = pod(name, gpus, cpu).on("n").created("2026-11-22T10:00:00Z");
+    pod.statuses(json!([{"name": "c", "state": state}]))
 }
 
 /// A critical pod that is to come.
-fn new(gpus: u32, cpu: &str) -> Value {
-    let mut new = pod("new", gpus, cpu);
-    new["metadata"] = json!({"name": "new"});
-    new["spec"]["priority"] = json!(2_000_000_000);
-    new["spec"]["nodeName"] = json!("");
-    new["status"] = json!({});
-    new
+fn new(gpus: u32, cpu: &str) -> Object {
+    pod("new", gpus, cpu).uid("").priority(2_000_000_000).set("/status", json!({}))
 }
 
 /// Returns a checkpoint: who has which devices, and which are healthy.
@@ -74,13 +69,12 @@ fn pod_resources(held: &[(&str, &str)], healthy: &[&str]) -> Value {
     })
 }
 
-fn folder(node: &Value, pods: &[Value], new: &Value, more: &[(&str, String)]) -> TempDir {
-    let list = json!({"apiVersion": "v1", "kind": "List", "items": pods});
-    let nodes = json!({"apiVersion": "v1", "kind": "List", "items": [node]});
+fn folder(node: &Object, pods: &[Object], new: &Object, more: &[(&str, String)]) -> TempDir {
+    let nodes = objects::list([node.clone()]);
     let mut files = vec![
         ("node.json", node.to_string()),
         ("nodes.json", nodes.to_string()),
-        ("pods.json", list.to_string()),
+        ("pods.json", objects::list(pods.iter().cloned()).to_string()),
         ("new.json", new.to_string()),
     ];
     files.extend(more.iter().cloned());
@@ -103,7 +97,7 @@ fn unavailable(requested: u32, available: u32) -> String {
 
 #[test]
 fn too_few_devices_are_refused_by_the_device_manager_and_nobody_is_killed() {
-    let pods = [pod("a", 1, "100m"), pod("b", 1, "100m")];
+    let pods = ["a", "b"].map(|name| running(name, 1, "100m"));
     let healthy = ["g0", "g1"];
     let files = [
         ("full", checkpoint(&[("a", &["g0"]), ("b", &["g1"])], &healthy)),
@@ -160,7 +154,7 @@ fn too_few_devices_are_refused_by_the_device_manager_and_nobody_is_killed() {
 
 #[test]
 fn each_node_of_a_cluster_is_asked_for_devices_first() {
-    let pods = [pod("a", 1, "100m"), pod("b", 1, "1900m")];
+    let pods = [running("a", 1, "100m"), running("b", 1, "1900m")];
     for (name, gpus, wanted, cpu, result, message) in [
         ("too few", 2, 1, "100m", "refused", Some(unavailable(1, 0))),
         ("enough", 3, 1, "0", "fits", None),
@@ -192,16 +186,14 @@ fn each_node_of_a_cluster_is_asked_for_devices_first() {
 #[test]
 fn what_no_plugin_offers_is_compared_by_the_predicates() {
     // An operator put the resource into the status of the node: the device manager does not know it.
-    let pods = [pod("a", 1, "100m"), pod("b", 1, "100m")];
+    let pods = ["a", "b"].map(|name| running(name, 1, "100m"));
     let files = [("empty", checkpoint(&[], &[]))];
     let folder = folder(&node(2, 2), &pods, &new(1, "100m"), &files);
     let line = format!("preempt explain new.json {FILES} --checkpoint empty -o json");
     let answer = ask(&folder, &line).answer::<Value>();
     assert_eq!(answer["result"], "preempts", "{answer}");
     assert_eq!(answer["requirements"][0]["resource"], GPU, "{answer}");
-    let mut ordinary = new(1, "100m");
-    ordinary["spec"]["priority"] = json!(0);
-    let folder = self::folder(&node(2, 2), &pods, &ordinary, &files);
+    let folder = self::folder(&node(2, 2), &pods, &new(1, "100m").priority(0), &files);
     let line = format!("admit explain new.json {FILES} --checkpoint empty -o json");
     let answer = ask(&folder, &line).answer::<Value>();
     assert_eq!(answer["refusals"][0]["reason"], format!("OutOf{GPU}"), "{answer}");
@@ -211,7 +203,7 @@ fn what_no_plugin_offers_is_compared_by_the_predicates() {
 fn a_pod_with_devices_is_compared_with_those_that_are_allocated() {
     // Two pods ask for devices that nobody allocated to them: the device manager has free ones, and the
     // predicates count requests.
-    let pods = [pod("a", 1, "100m"), pod("b", 1, "100m")];
+    let pods = ["a", "b"].map(|name| running(name, 1, "100m"));
     for (name, held, expected) in [
         ("nothing is allocated", &[][..], ("preempts", 2)),
         ("one is", &[("a", &["g0"][..])][..], ("preempts", 2)),
@@ -232,7 +224,7 @@ fn a_pod_with_devices_is_compared_with_those_that_are_allocated() {
 
 #[test]
 fn nobody_is_evicted_where_devices_are_not_known() {
-    let pods = [pod("a", 1, "1900m")];
+    let pods = [running("a", 1, "1900m")];
     let folder = folder(
         &node(2, 2),
         &pods,
@@ -270,7 +262,7 @@ fn a_restart_is_as_it_was_recorded() {
         ("its container is dead", &held, false, Some(("UnexpectedAdmissionError", none_healthy))),
         ("its device is forgotten", &forgotten, true, Some(("OutOfexample.com/gpu", out_of))),
     ] {
-        let mut widget = pod("widget", 1, "5m");
+        let mut widget = running("widget", 1, "5m");
         if !runs {
             let ended = json!({"terminated": {"exitCode": 137}});
             widget["status"]["containerStatuses"][0]["state"] = ended;
@@ -305,7 +297,7 @@ fn a_restart_is_as_it_was_recorded() {
 
 #[test]
 fn a_count_is_no_answer_where_it_decides_who_holds_what_is_unhealthy() {
-    let holder = pod("one", 1, "0");
+    let holder = running("one", 1, "0");
     for (name, node, code) in [
         ("all are healthy, and one is held", node(2, 2), 0),
         ("one is healthy, and it may be the one that is held", node(1, 2), 3),

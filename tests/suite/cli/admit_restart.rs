@@ -1,49 +1,36 @@
 //! `kq admit explain --kubelet-restart`, and what `-o wide` says of sums.
 
 use super::{Ran, folder_with, kq};
-use crate::objects;
+use crate::objects::{self, Object, pod};
 use serde_json::{Value, json};
 use snapbox::str;
 use std::time::{Duration, Instant};
 
 const CRITICAL: i32 = 2_000_000_000;
 
-fn node(cpu: &str) -> Value {
-    let mut node = objects::node("n", cpu);
-    for list in ["capacity", "allocatable"] {
-        node["status"][list]["pods"] = json!("100000");
-    }
-    node
-}
-
-fn pod(name: &str, cpu: &str, priority: i32, created: &Value) -> Value {
-    let pod = objects::pod(name).on("n").priority(priority).requests(json!({"cpu": cpu}));
-    pod.set("/metadata/creationTimestamp", created.clone()).json()
-}
-
-/// Asks about these pods on a node.
-fn ask(line: &str, pods: &[Value], node: &Value, more: &[(&str, &Value)]) -> Ran {
-    let list = objects::list(pods.iter().cloned());
-    let files = [("pods.json", &list), ("node.json", node)].into_iter().chain(more.iter().copied());
-    let files: Vec<_> = files.map(|(name, value)| (name, value.to_string())).collect();
-    let folder = folder_with(&files);
+/// Asks about these pods on a node with these amounts.
+fn ask(line: &str, pods: &[Object], amounts: &str, new: &Object) -> Ran {
+    let node = objects::node("n").amounts(amounts);
+    let list = objects::list(pods.iter().map(|pod| pod.clone().on("n")));
+    let files = [("pods.json", &list), ("node.json", &node), ("new.json", new)];
+    let folder = folder_with(&files.map(|(name, value)| (name, value.to_string())));
     kq(&format!("admit explain {line} --pods pods.json --node-file node.json"))
         .within(folder.path())
         .run()
 }
 
-fn restart(line: &str, pods: &[Value], node: &Value) -> Ran {
-    ask(&format!("--kubelet-restart {line}"), pods, node, &[])
+fn restart(line: &str, pods: &[Object], amounts: &str) -> Ran {
+    ask(&format!("--kubelet-restart {line}"), pods, amounts, &pod("new"))
 }
 
 #[test]
 fn the_oldest_moment_comes_first_however_it_is_written() {
     let pods = [
-        pod("utc", "1", 0, &json!("2026-01-02T00:00:00Z")),
-        pod("east", "1", 0, &json!("2026-01-02T00:30:00+02:00")),
-        pod("none", "500m", 0, &Value::Null),
+        pod("utc").requests("cpu=1").created("2026-01-02T00:00:00Z"),
+        pod("east").requests("cpu=1").created("2026-01-02T00:30:00+02:00"),
+        pod("none").requests("cpu=500m"),
     ];
-    let ran = restart("", &pods, &node("1500m"));
+    let ran = restart("", &pods, "cpu=1500m");
     assert_eq!(ran.code, 1, "{}", ran.text());
     super::matches(
         &*ran.stdout,
@@ -59,8 +46,8 @@ PLACE   POD            SOURCE   CREATED                RESULT     BECAUSE
 
 #[test]
 fn a_moment_that_is_none_is_refused_by_name() {
-    let pods = [pod("a", "1", 0, &json!("yesterday"))];
-    let ran = restart("", &pods, &node("1"));
+    let pods = [pod("a").created("yesterday")];
+    let ran = restart("", &pods, "cpu=1");
     assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{}", ran.text());
     let said = "pods.json: document 1: items[0]: Pod a: metadata.creationTimestamp: \"yesterday\": invalid \
                 value: string \"yesterday\", expected a time of RFC 3339";
@@ -69,16 +56,16 @@ fn a_moment_that_is_none_is_refused_by_name() {
 
 #[test]
 fn who_took_the_room_stands_beside_what_was_compared() {
-    let at = |second: u8| json!(format!("2026-01-02T00:00:0{second}Z"));
+    let at = |second: u8| format!("2026-01-02T00:00:0{second}Z");
     let pods = [
-        pod("v", "500m", 0, &at(0)),
-        pod("w", "400m", 0, &at(1)),
+        pod("v").requests("cpu=500m").created(at(0)),
+        pod("w").requests("cpu=400m").created(at(1)),
         // It kills for its room, and then goes for one that is more.
-        pod("ca", "500m", CRITICAL, &at(2)),
-        pod("nb", "600m", CRITICAL + 1000, &at(3)),
-        pod("late", "600m", 0, &at(4)),
+        pod("ca").requests("cpu=500m").priority(CRITICAL).created(at(2)),
+        pod("nb").requests("cpu=600m").priority(CRITICAL + 1000).created(at(3)),
+        pod("late").requests("cpu=600m").created(at(4)),
     ];
-    let ran = restart("-o wide", &pods, &node("1"));
+    let ran = restart("-o wide", &pods, "cpu=1,pods=100000");
     assert_eq!(ran.code, 1, "{}", ran.text());
     super::matches(
         &*ran.stdout,
@@ -108,11 +95,10 @@ PLACE   POD            RESOURCE   ALLOCATABLE   USED   FREE     REQUESTED   MISS
 
 #[test]
 fn of_many_only_the_first_who_took_the_room_are_named() {
-    let mut pods: Vec<Value> =
-        (0..13).map(|at| pod(&format!("p{at:02}"), "1", 0, &Value::Null)).collect();
-    pods.push(pod("z", "5", 0, &Value::Null));
-    pods.push(pod("zz", "5", 0, &Value::Null));
-    let ran = restart("-o json", &pods, &node("18"));
+    let small = (0..13).map(|at| pod(&format!("p{at:02}")).requests("cpu=1"));
+    let pods: Vec<Object> =
+        small.chain(["z", "zz"].map(|name| pod(name).requests("cpu=5"))).collect();
+    let ran = restart("-o json", &pods, "cpu=18,pods=20");
     let answer: Value = ran.answer();
     let last = &answer["items"][14];
     assert_eq!(last["result"], "refused");
@@ -129,13 +115,12 @@ fn of_many_only_the_first_who_took_the_room_are_named() {
 
 #[test]
 fn many_pods_and_many_who_make_room_take_seconds() {
-    let old = json!("2026-01-01T00:00:00Z");
-    let young = json!("2026-01-02T00:00:00Z");
-    let ordinary = (0..2000).map(|at| pod(&format!("p{at:05}"), "1", 0, &old));
-    let critical = (0..1000).map(|at| pod(&format!("c{at:05}"), "1", CRITICAL, &young));
-    let pods: Vec<Value> = ordinary.chain(critical).collect();
+    let old = (0..2000).map(|at| pod(&format!("p{at:05}")).created("2026-01-01T00:00:00Z"));
+    let young = (0..1000).map(|at| pod(&format!("c{at:05}")).created("2026-01-02T00:00:00Z"));
+    let critical = young.map(|pod| pod.priority(CRITICAL));
+    let pods: Vec<Object> = old.chain(critical).map(|pod| pod.requests("cpu=1")).collect();
     let start = Instant::now();
-    let ran = restart("-o json", &pods, &node("2000"));
+    let ran = restart("-o json", &pods, "cpu=2000,pods=5000");
     let answer: Value = ran.answer();
     let items = answer["items"].as_array().expect("a list");
     let became = |what: &str| items.iter().filter(|it| it["result"] == what).count();
@@ -145,17 +130,15 @@ fn many_pods_and_many_who_make_room_take_seconds() {
 
 #[test]
 fn what_does_not_count_is_not_in_the_sum_either() {
-    let mut new = pod("new", "1", 0, &Value::Null);
     let gpus = |count: &str| json!({"requests": {"example.com/gpu": count}, "limits": {"example.com/gpu": count}});
-    new["spec"]["containers"] = json!([
+    let new = pod("new").on("n").containers(json!([
         {"name": "own", "image": "i", "resources": gpus("2")},
         {"name": "claims", "image": "i", "resources": gpus("1")},
-    ]);
-    new["status"]["extendedResourceClaimStatus"] = json!({"requestMappings": [
-        {"containerName": "claims", "resourceName": "example.com/gpu", "requestName": "r"}]});
-    let mut node = node("1");
-    node["status"]["allocatable"]["example.com/gpu"] = json!("4");
-    let ran = ask("new.json -o json", &[], &node, &[("new.json", &new)]);
+    ]));
+    let claims = json!([
+        {"containerName": "claims", "resourceName": "example.com/gpu", "requestName": "r"}]);
+    let new = new.set("/status/extendedResourceClaimStatus/requestMappings", claims);
+    let ran = ask("new.json -o json", &[], "cpu=1,example.com/gpu=4", &new);
     let answer: Value = ran.answer();
     let resources = answer["resources"].as_array().expect("a list").iter();
     let gpu =
@@ -166,27 +149,21 @@ fn what_does_not_count_is_not_in_the_sum_either() {
 
 #[test]
 fn a_pod_with_a_thousand_resources_takes_a_moment() {
-    let mut new = pod("new", "1", 0, &Value::Null);
-    let pages = (4..1500).map(|size| (format!("hugepages-{size}Ki"), json!(format!("{size}Ki"))));
-    let requests: serde_json::Map<String, Value> = pages.collect();
-    let mut all = requests.clone();
-    all.insert("cpu".to_owned(), json!("1"));
-    new["spec"]["containers"][0]["resources"] = json!({"requests": all, "limits": all});
-    let others: Vec<Value> =
-        (0..3).map(|at| pod(&format!("p{at}"), "1", 0, &Value::Null)).collect();
-    let mut node = node("8");
-    node["status"]["allocatable"].as_object_mut().expect("a map").extend(requests);
+    let pages: Vec<_> = (4..1500).map(|size| format!("hugepages-{size}Ki={size}Ki")).collect();
+    let pages = pages.join(",");
+    let all = format!("cpu=1,{pages}");
+    let new = pod("new").on("n").requests(&all).limits(&all);
+    let others = ["p0", "p1", "p2"].map(|name| pod(name).requests("cpu=1"));
     let start = Instant::now();
-    let ran = ask("new.json -o wide", &others, &node, &[("new.json", &new)]);
+    let ran = ask("new.json -o wide", &others, &format!("cpu=8,{pages}"), &new);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
 }
 
 #[test]
 fn the_ledger_is_in_the_data_and_in_wide() {
-    let (new, other) = (pod("new", "1", 0, &Value::Null), pod("other", "1", 0, &Value::Null));
-    let others = [other];
-    let shows = |line: &str| ask(line, &others, &node("8"), &[("new.json", &new)]).stdout;
+    let (new, others) = (pod("new").requests("cpu=1"), [pod("other").requests("cpu=1")]);
+    let shows = |line: &str| ask(line, &others, "cpu=8", &new).stdout;
     assert!(!shows("new.json").contains("default/other"));
     for line in ["new.json -o wide", "new.json -o json", "new.json -o yaml"] {
         assert!(shows(line).contains("default/other"), "{line}");
@@ -195,10 +172,10 @@ fn the_ledger_is_in_the_data_and_in_wide() {
 
 #[test]
 fn resources_of_the_pod_as_a_whole_are_asked_about_after_all_else() {
-    let mut whole = pod("whole", "1", 0, &json!("2026-01-02T00:00:00Z"));
-    whole["spec"]["resources"] = json!({"requests": {"cpu": "1"}});
+    let whole = pod("whole").requests("cpu=1").created("2026-01-02T00:00:00Z");
+    let whole = whole.set("/spec/resources/requests/cpu", "1");
     for (version, code) in [("1.33", 1), ("1.36", 0)] {
-        let ran = restart(&format!("--kubelet-version {version}"), &[whole.clone()], &node("2"));
+        let ran = restart(&format!("--kubelet-version {version}"), &[whole.clone()], "cpu=2");
         assert_eq!(ran.code, code, "{}", ran.text());
         let said = "PodLevelResourcesNotSupported: PodLevelResources feature gate is disabled";
         assert_eq!(ran.stdout.contains(said), code == 1, "{}", ran.text());

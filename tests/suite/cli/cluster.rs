@@ -6,7 +6,7 @@ use super::made_up_node as made_up;
 use super::sources::kubeconfig_in;
 use crate::edges::http_server::pki::Authority;
 use crate::edges::http_server::{Seen, Server, Wire, answer};
-use crate::objects;
+use crate::objects::{self, Object};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
@@ -154,19 +154,16 @@ impl Cluster {
 
 /// Returns a node with so much for pods.
 pub fn node(cpu: &str) -> Value {
-    let list = json!({"cpu": cpu, "memory": "4Gi", "pods": "20"});
-    let mut node = made_up::node_object();
-    node["status"]["capacity"] = list.clone();
-    node["status"]["allocatable"] = list;
-    node
+    let node = Object::from(made_up::node_object());
+    node.amounts(&format!("cpu={cpu},memory=4Gi,pods=20")).into()
 }
 
-/// Returns a pod of the node that runs, of priority 0, without a grace period to speak of.
+/// Returns a pod of the node without a grace period to speak of.
 pub fn pod(name: &str, cpu: &str) -> Value {
     let (_, own) = name.split_once('/').expect("NAMESPACE/NAME");
-    let pod = objects::pod(name).on(made_up::NAME).set("/metadata/uid", format!("uid-{own}"));
-    let pod = pod.set("/spec/terminationGracePeriodSeconds", 1).requests(json!({"cpu": cpu}));
-    pod.set("/status/qosClass", "Burstable").json()
+    let pod = objects::pod(name).uid(&format!("uid-{own}")).on(made_up::NAME);
+    let pod = pod.requests(&format!("cpu={cpu}")).set("/spec/terminationGracePeriodSeconds", 1);
+    pod.set("/status/qosClass", "Burstable").into()
 }
 
 fn name_of(pod: &Value) -> String {

@@ -3,7 +3,7 @@
 
 use super::contract::{Reason, Said, said};
 use super::{folder_with, kq};
-use crate::objects;
+use crate::objects::{self, Object, node};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -225,14 +225,13 @@ struct Spared {
 
 /// Asks about a node with 4 CPUs, of which half a one is kept back, and two pods of 1 and 2 CPUs.
 fn answer(command: &str, pod: &Value) -> Value {
-    let mut node = objects::node("n", "4");
-    node["status"]["allocatable"]["cpu"] = json!("3500m");
-    let other = |name: &str, cpu: &str| {
-        let pod = objects::pod(name).on("n").set("/metadata/generation", 3);
-        let pod = pod.set("/spec/terminationGracePeriodSeconds", 30);
-        pod.requests(json!({"cpu": cpu, "memory": "1Gi"})).json()
+    let node = node("n").capacity("cpu=4").allocatable("cpu=3500m");
+    let other = |(name, amounts): (&str, &str)| {
+        let pod = objects::pod(name).on("n").requests(amounts).set("/metadata/generation", 3);
+        pod.set("/spec/terminationGracePeriodSeconds", 30)
     };
-    let pods = objects::list([other("one", "1"), other("two", "2")]);
+    let pods = [("one", "cpu=1,memory=1Gi"), ("two", "cpu=2,memory=1Gi")];
+    let pods = objects::list(pods.map(other));
     let folder = folder_with(&[
         ("node.json", node.to_string()),
         ("pods.json", pods.to_string()),
@@ -243,16 +242,15 @@ fn answer(command: &str, pod: &Value) -> Value {
     ran.answer()
 }
 
-fn pod(class: &str, resources: Value) -> Value {
-    let pod = objects::pod("new").set("/metadata/uid", "").set("/spec/priority", Value::Null);
-    let pod = pod.set("/spec/containers/0/resources", resources).set("/status", json!({}));
-    pod.set("/spec/priorityClassName", class).json()
+/// Describes a pod as it is in a manifest.
+fn manifest(name: &str) -> Object {
+    objects::pod(name).uid("").priority(Value::Null).set("/status", json!({}))
 }
 
 #[test]
 fn an_admission_is_as_promised() {
-    let amounts = json!({"cpu": "1", "example.com/x": "1"});
-    let wanted = pod("", json!({"requests": amounts, "limits": amounts}));
+    let amounts = "cpu=1,example.com/x=1";
+    let wanted = manifest("new").requests(amounts).limits(amounts);
     let answer: PodAdmission =
         serde_json::from_value(answer("admit explain pod.json", &wanted)).expect("as promised");
     assert_eq!((&*answer.api_version, &*answer.kind), ("kq/v2", "PodAdmission"));
@@ -298,7 +296,8 @@ fn an_admission_is_as_promised() {
 
 #[test]
 fn a_preemption_is_as_promised() {
-    let wanted = pod("system-node-critical", json!({"requests": {"cpu": "1"}}));
+    let wanted = manifest("new").requests("cpu=1");
+    let wanted = wanted.set("/spec/priorityClassName", "system-node-critical");
     let value = answer("preempt explain pod.json", &wanted);
     let answer: PodPreemption = serde_json::from_value(value).expect("as promised");
     assert_eq!((&*answer.api_version, &*answer.kind), ("kq/v2", "PodPreemption"));
@@ -371,16 +370,8 @@ fn a_readmission_is_as_promised() {
 
 #[test]
 fn who_has_what_is_missing_is_told_as_promised() {
-    let mut other = pod("", json!({"requests": {"cpu": "2"}}));
-    let mut pods = Vec::new();
-    for name in ["a", "b"] {
-        other["metadata"]["name"] = json!(name);
-        pods.push(other.clone());
-    }
-    let list = json!({"cpu": "3", "memory": "8Gi", "pods": "10"});
-    let node = json!({"kind": "Node", "metadata": {"name": "n"},
-                      "status": {"capacity": list, "allocatable": list}});
-    let pods = json!({"apiVersion": "v1", "kind": "List", "items": pods});
+    let pods = objects::list(["a", "b"].map(|name| manifest(name).requests("cpu=2")));
+    let node = node("n").amounts("cpu=3");
     let folder = folder_with(&[("node.json", node.to_string()), ("pods.json", pods.to_string())]);
     let line = "admit explain --kubelet-restart --pods pods.json --node-file node.json -o json";
     let ran = kq(line).within(folder.path()).run();

@@ -2,14 +2,8 @@
 
 use super::evict_rank::places;
 use super::{Ran, folder_with, kq};
-use crate::objects;
+use crate::objects::{self, Object, pod};
 use serde_json::{Value, json};
-
-/// A pod that is bound to a node, with these resources of memory.
-fn bound(name: &str, uid: &str, node: &str, resources: Value) -> Value {
-    let pod = objects::pod(&format!("a/{name}")).on(node).set("/metadata/uid", uid);
-    pod.set("/spec/containers/0/resources", resources).json()
-}
 
 /// What was measured of pods: name, UID, bytes.
 fn measured(node: Value, pods: &[(&str, &str, u64)]) -> Value {
@@ -20,7 +14,7 @@ fn measured(node: Value, pods: &[(&str, &str, u64)]) -> Value {
 }
 
 /// Asks about files with these pods and what was measured.
-fn of_values(pods: &[Value], summary: &Value, line: &str) -> (Ran, Value) {
+fn of_values(pods: &[Object], summary: &Value, line: &str) -> (Ran, Value) {
     let list = objects::list(pods.iter().cloned());
     let folder = folder_with(&[("pods.json", list.to_string()), ("sum.json", summary.to_string())]);
     let line = format!("evict rank --signal memory --pods pods.json --stats sum.json {line}");
@@ -37,8 +31,8 @@ fn known(name: &str) -> Value {
 
 #[test]
 fn manifests_are_ranked_as_the_api_server_would_have_them() {
-    let limited = json!({"limits": {"memory": "1Gi"}});
-    let pods = [bound("lim", "1", "n1", limited), bound("none", "2", "n1", json!({}))];
+    let lim = pod("a/lim").uid("1").limits("memory=1Gi");
+    let pods = [lim, pod("a/none").uid("2")].map(|pod| pod.on("n1"));
     let summary = measured(known("n1"), &[("lim", "1", 900 << 20), ("none", "2", 1 << 20)]);
     let (_, answer) = of_values(&pods, &summary, "");
     assert_eq!(places(&answer), ["1 none", "2 lim"]);
@@ -52,9 +46,9 @@ fn manifests_are_ranked_as_the_api_server_would_have_them() {
 #[test]
 fn a_name_tells_whose_it_is_and_no_uid_is_not_no_stats() {
     let pods = [
-        bound("a", "1", "n1", json!({})),
-        bound("manifest", "", "n1", json!({})),
-        bound("stranger", "", "n1", json!({})),
+        pod("a/a").uid("1").on("n1"),
+        pod("a/manifest").uid("").on("n1"),
+        pod("a/stranger").uid("").on("n1"),
     ];
     let summary = measured(known("n1"), &[("a", "1", 5), ("manifest", "9", 7)]);
     let (shown, answer) = of_values(&pods, &summary, "");
@@ -80,9 +74,9 @@ fn a_name_tells_whose_it_is_and_no_uid_is_not_no_stats() {
 fn pods_of_other_nodes_are_told_from_those_without_stats() {
     let nameless = json!({"memory": {"availableBytes": 1 << 30, "workingSetBytes": 1 << 30}});
     let pods = [
-        bound("a", "1", "n1", json!({})),
-        bound("new", "2", "n1", json!({})),
-        bound("other", "3", "n2", json!({})),
+        pod("a/a").uid("1").on("n1"),
+        pod("a/new").uid("2").on("n1"),
+        pod("a/other").uid("3").on("n2"),
     ];
     let (shown, answer) = of_values(&pods, &measured(nameless.clone(), &[("a", "1", 5)]), "");
     assert_eq!((shown.code, places(&answer)), (0, vec!["1 new".to_owned(), "2 a".to_owned()]));
@@ -104,7 +98,7 @@ fn pods_of_other_nodes_are_told_from_those_without_stats() {
 
 #[test]
 fn pods_and_what_was_measured_are_of_one_node() {
-    let pods = [bound("a", "1", "n1", json!({})), bound("b", "2", "n1", json!({}))];
+    let pods = [pod("a/a").uid("1").on("n1"), pod("a/b").uid("2").on("n1")];
     let of_both = [("a", "1", 5), ("b", "2", 6)];
     for (name, pods, summary, said) in [
         (
@@ -139,20 +133,14 @@ fn pods_and_what_was_measured_are_of_one_node() {
 
 #[test]
 fn a_node_object_says_whose_pods_count_and_what_it_reports() {
-    let pods = [bound("a", "1", "n1", json!({})), bound("b", "2", "n2", json!({}))];
-    let list = json!({"apiVersion": "v1", "kind": "List", "items": pods}).to_string();
-    let node = |name: &str| {
-        json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}, "status": {
-            "nodeInfo": {"kubeletVersion": "v1.34.1"},
-            "conditions": [{"type": "MemoryPressure", "status": "True"}]}})
-        .to_string()
-    };
+    let pods = [pod("a/a").uid("1").on("n1"), pod("a/b").uid("2").on("n2")];
+    let node = objects::node("n2").version("v1.34.1").conditions("MemoryPressure=True");
     let mut nameless = known("n1");
     nameless["nodeName"] = json!("");
     let both = [("a", "1", 5), ("b", "2", 6)];
     let folder = folder_with(&[
-        ("pods.json", list),
-        ("n2.json", node("n2")),
+        ("pods.json", objects::list(pods).to_string()),
+        ("n2.json", node.to_string()),
         ("sum.json", measured(nameless, &both).to_string()),
         ("of-n1.json", measured(known("n1"), &both).to_string()),
     ]);
@@ -179,7 +167,7 @@ fn a_node_object_says_whose_pods_count_and_what_it_reports() {
 #[test]
 fn what_is_beyond_64_bits_is_shown_as_measured_and_counts_as_the_kubelet_counts_it() {
     let much = (1_u64 << 63) + 5;
-    let pods = [bound("much", "1", "n1", json!({})), bound("some", "2", "n1", json!({}))];
+    let pods = [pod("a/much").uid("1").on("n1"), pod("a/some").uid("2").on("n1")];
     let summary = measured(known("n1"), &[("much", "1", much), ("some", "2", 1)]);
     let (shown, answer) = of_values(&pods, &summary, "");
     let last = &answer["items"][1];
@@ -192,8 +180,7 @@ fn what_is_beyond_64_bits_is_shown_as_measured_and_counts_as_the_kubelet_counts_
 
 #[test]
 fn who_was_measured_and_was_not_read_is_missing() {
-    let asks = |cpu: &str| json!({"requests": {"memory": cpu}});
-    let pods = [bound("one", "u-one", "n", asks("1Mi"))];
+    let pods = [pod("a/one").uid("u-one").on("n").requests("memory=1Mi")];
     let both = [("one", "u-one", 1 << 20), ("two", "u-two", 2 << 20)];
     for (measured_pods, missing) in [
         (&both[..1], None),

@@ -1,38 +1,19 @@
 //! `kq preempt explain --all-nodes` from files: what each node would do, and in which order they come.
 
 use super::{Ran, folder_with, kq, matches};
-use crate::objects::{self, list};
+use crate::objects::{self, Object, list, pod};
 use serde_json::{Value, json};
 
 const LINE: &str = "preempt explain new.json --all-nodes --node-file nodes.json --pods pods.json";
 
-fn node(name: &str) -> Value {
-    let condition = |kind: &str, status: &str| json!({"type": kind, "status": status});
-    let mut node = objects::node(name, "2");
-    node["spec"] = json!({});
-    node["status"]["nodeInfo"] = json!({"kubeletVersion": "v1.36.2"});
-    node["status"]["conditions"] = json!([
-        condition("MemoryPressure", "False"),
-        condition("DiskPressure", "False"),
-        condition("PIDPressure", "False"),
-        condition("Ready", "True"),
-    ]);
-    node
+/// Describes a node of a cluster, which is ready.
+fn node(name: &str) -> Object {
+    objects::node(name).version("v1.36.2").conditions(objects::READY)
 }
 
-fn pod(name: &str, node: &str, cpu: &str, priority: i32) -> Value {
-    let pod = objects::pod(name).on(node).priority(priority).requests(json!({"cpu": cpu}));
-    pod.set("/status/startTime", "2026-11-20T10:00:00Z").json()
-}
-
-/// The pod that comes: it asks for a whole CPU.
-fn new() -> Value {
-    pod("new", "", "1", 2_000_000_000)
-}
-
-fn with(mut value: Value, change: impl FnOnce(&mut Value)) -> Value {
-    change(&mut value);
-    value
+/// Describes the pod that comes.
+fn new() -> Object {
+    pod("new").requests("cpu=1").priority(2_000_000_000)
 }
 
 fn ask(line: &str, new: &Value, nodes: &Value, pods: &Value) -> Ran {
@@ -42,28 +23,26 @@ fn ask(line: &str, new: &Value, nodes: &Value, pods: &Value) -> Ran {
 }
 
 /// Seven nodes, each with a fate of its own.
-fn cluster() -> (Value, Value) {
+fn cluster() -> (Object, Object) {
     let nodes = list([
-        with(node("unknown"), |it| it["status"]["allocatable"] = json!({})),
-        with(node("tainted"), |it| {
-            it["spec"]["taints"] = json!([{"key": "gone", "effect": "NoExecute"}]);
-        }),
+        node("unknown").set("/status/allocatable", json!({})),
+        node("tainted").set("/spec/taints", json!([{"key": "gone", "effect": "NoExecute"}])),
         node("critical"),
         node("dear"),
-        with(node("cheap"), |it| it["spec"]["unschedulable"] = json!(true)),
+        node("cheap").set("/spec/unschedulable", true),
         node("two"),
-        with(node("free"), |it| it["status"]["conditions"][3]["status"] = json!("False")),
-        with(node("broken"), |it| it["status"]["allocatable"]["cpu"] = json!("much")),
+        node("free").set("/status/conditions/3/status", "False"),
+        node("broken").allocatable("cpu=much"),
     ]);
     let pods = list([
-        pod("a", "dear", "1500m", 1000),
-        pod("b", "cheap", "1500m", 10),
-        pod("c1", "two", "800m", 0),
-        pod("c2", "two", "800m", 10),
-        pod("c3", "two", "400m", 0),
-        pod("d", "critical", "1500m", 2_000_000_001),
-        pod("waits", "", "1", 0),
-        pod("e", "elsewhere", "1", 0),
+        pod("a").on("dear").requests("cpu=1500m").priority(1000),
+        pod("b").on("cheap").requests("cpu=1500m").priority(10),
+        pod("c1").on("two").requests("cpu=800m"),
+        pod("c2").on("two").requests("cpu=800m").priority(10),
+        pod("c3").on("two").requests("cpu=400m"),
+        pod("d").on("critical").requests("cpu=1500m").priority(2_000_000_001),
+        pod("waits").requests("cpu=1"),
+        pod("e").on("elsewhere").requests("cpu=1"),
     ]);
     (nodes, pods)
 }
@@ -113,22 +92,24 @@ unknown    MISSING      -             -                  -       node unknown: s
 
 #[test]
 fn the_exit_code_says_whether_any_node_takes_it() {
-    let (full, critical) = (pod("a", "n", "2", 0), pod("b", "m", "2", 2_000_000_001));
+    let (full, critical) = (pod("a").on("n"), pod("b").on("m").priority(2_000_000_001));
     let both = list([node("n"), node("m")]);
     let refuses = list([node("m")]);
-    let pods = list([full, critical]);
+    let pods = list([full, critical].map(|pod| pod.requests("cpu=2")));
     assert_eq!(ask(LINE, &new(), &both, &pods).code, 0);
     let ran = ask(LINE, &new(), &refuses, &pods);
     assert_eq!(ran.code, 1, "{}", ran.text());
-    let ran = ask(LINE, &pod("new", "", "1", 0), &both, &pods);
+    let ran = ask(LINE, &pod("new").requests("cpu=1"), &both, &pods);
     assert_eq!(ran.code, 1, "{}", ran.text());
-    let unknown = list([node("n"), with(node("m"), |it| it["status"] = json!({}))]);
+    let unknown = list([node("n"), node("m").set("/status", json!({}))]);
     assert_eq!(ask(LINE, &new(), &unknown, &pods).code, 3);
 }
 
 #[test]
 fn victims_are_shown_in_full_on_demand() {
-    let pods = list([pod("a", "n", "1", 0), pod("b", "n", "1", 7)]);
+    let pods = [pod("a"), pod("b").priority(7)];
+    let pods = pods.map(|pod| pod.on("n").requests("cpu=1").started("2026-11-20T10:00:00Z"));
+    let pods = list(pods);
     let ran = ask(&format!("{LINE} -o wide"), &new(), &list([node("n")]), &pods);
     let shown = ran.stdout.lines().last().expect("a line");
     assert_eq!(
@@ -141,10 +122,8 @@ fn victims_are_shown_in_full_on_demand() {
 
 #[test]
 fn the_pod_may_be_of_the_cluster_and_where_it_is_does_not_count() {
-    let mut namesake = pod("a", "n", "2", 0);
-    namesake["metadata"]["namespace"] = json!("other");
-    namesake["metadata"]["uid"] = json!("other");
-    let pods = list([pod("new", "m", "1", 2_000_000_000), pod("a", "m", "1", 0), namesake]);
+    let namesake = pod("other/a").uid("other").on("n").requests("cpu=2");
+    let pods = list([new().on("m"), pod("a").on("m").requests("cpu=1"), namesake]);
     let nodes = list([node("n"), node("m")]);
     let line = LINE.replace("new.json", "default/new");
     let ran = ask(&format!("{line} -o json"), &new(), &nodes, &pods);
@@ -169,26 +148,15 @@ fn the_pod_may_be_of_the_cluster_and_where_it_is_does_not_count() {
 #[test]
 fn each_kubelet_goes_by_the_rules_of_its_version() {
     // Kubelets before 1.34 do not count the pod's own resources.
-    let whole = with(pod("a", "", "0", 0), |it| {
-        it["spec"]["resources"] = json!({"requests": {"cpu": "2"}});
-    });
-    let on = |node: &str| {
-        with(whole.clone(), |it| {
-            it["spec"]["nodeName"] = json!(node);
-            it["metadata"]["name"] = json!(node);
-            it["metadata"]["uid"] = json!(node);
-        })
-    };
-    let of_version = |name: &str, version: &str| {
-        with(node(name), |it| it["status"]["nodeInfo"]["kubeletVersion"] = json!(version))
-    };
+    let whole = json!({"requests": {"cpu": "2"}});
+    let on = |node: &str| pod(node).on(node).set("/spec/resources", whole.clone());
     let nodes = list([
-        of_version("old", "v1.33.1"),
+        node("old").version("v1.33.1"),
         node("young"),
-        of_version("silent", ""),
-        of_version("odd", "x"),
+        node("silent").version(""),
+        node("odd").version("x"),
     ]);
-    let pods = list([on("old"), on("young")]);
+    let pods = list([on("old").requests("cpu=0"), on("young").requests("cpu=0")]);
     let ran = ask(&format!("{LINE} -o json"), &new(), &nodes, &pods);
     let answer: Value = ran.answer();
     let told: Vec<_> = answer["nodes"]
@@ -222,10 +190,8 @@ fn each_kubelet_goes_by_the_rules_of_its_version() {
 
 #[test]
 fn a_pod_that_was_read_twice_counts_once_and_windows_is_not_known() {
-    let windows = with(node("w"), |it| {
-        it["metadata"]["labels"] = json!({"kubernetes.io/os": "windows"});
-    });
-    let (nodes, pods) = (list([node("n"), windows]), list([pod("a", "n", "1", 0)]));
+    let windows = node("w").set("/metadata/labels", json!({"kubernetes.io/os": "windows"}));
+    let (nodes, pods) = (list([node("n"), windows]), list([pod("a").on("n").requests("cpu=1")]));
     let ran = ask(&format!("{LINE} --pods pods.json -o json"), &new(), &nodes, &pods);
     assert_eq!(ran.code, 3, "{}", ran.text());
     let answer: Value = ran.answer();
@@ -248,7 +214,7 @@ fn nodes_may_be_written_in_yaml() {
     let folder = folder_with(&[
         ("nodes.yaml", yaml.to_owned()),
         ("new.json", new().to_string()),
-        ("pods.json", list([pod("a", "worker-1", "1", 0)]).to_string()),
+        ("pods.json", list([pod("a").on("worker-1").requests("cpu=1")]).to_string()),
     ]);
     let ran = kq(&LINE.replace("nodes.json", "nodes.yaml")).within(folder.path()).run();
     assert_eq!(ran.code, 0, "{}", ran.text());
@@ -257,7 +223,7 @@ fn nodes_may_be_written_in_yaml() {
 
 #[test]
 fn what_cannot_be_understood_is_named() {
-    let (nodes, pods) = (list([node("n")]), list([pod("a", "n", "1", 0)]));
+    let (nodes, pods) = (list([node("n")]), list([pod("a").on("n").requests("cpu=1")]));
     let twice = list([node("n"), node("n")]);
     let rows: [(&str, &str, &Value, i32, &[&str]); 10] = [
         ("a pod less", "--without default/a", &nodes, 2, &["--without applies to one node"]),
@@ -278,7 +244,7 @@ fn what_cannot_be_understood_is_named() {
         (
             "a node without a name",
             "",
-            &list([json!({"kind": "Node"})]),
+            &list([json!({"kind": "Node"}).into()]),
             2,
             &["items[0].metadata.name is not set"],
         ),

@@ -5,7 +5,7 @@ use super::interactive::terminal;
 use super::{Ran, folder_with, kq};
 use crate::edges::http_server::pki::Authority;
 use crate::edges::http_server::{Seen, Server, Wire, answer, failure, json as ok};
-use crate::objects;
+use crate::objects::{self, Object, pod};
 use serde_json::{Value, json};
 use std::io::{self, Read, Write};
 use std::process::{Command, Stdio};
@@ -14,21 +14,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-fn node(name: &str) -> Value {
+fn node(name: &str) -> Object {
+    let mut node = objects::node(name).version("v1.36.2").conditions("Ready=True");
     // As in the API server's own lists: the items do not say what they are.
-    json!({"metadata": {"name": name}, "status": {
-        "allocatable": {"cpu": "2", "memory": "4Gi", "pods": "10"},
-        "nodeInfo": {"kubeletVersion": "v1.36.2"},
-        "conditions": [{"type": "Ready", "status": "True"}],
-    }})
+    let fields = node.as_object_mut().expect("an object");
+    fields.retain(|name, _| name != "apiVersion" && name != "kind");
+    node
 }
 
-fn pod(name: &str, cpu: &str, priority: i32) -> Value {
-    let pod = objects::pod(&format!("default/{name}")).priority(priority);
-    pod.requests(json!({"cpu": cpu})).json()
-}
-
-fn list(kind: &str, next: &str, items: &[Value]) -> String {
+fn list(kind: &str, next: &str, items: &[Object]) -> String {
     json!({"kind": kind, "apiVersion": "v1", "metadata": {"continue": next}, "items": items})
         .to_string()
 }
@@ -44,7 +38,7 @@ fn cluster<A>(nodes: &[&str], pods: A) -> (Authority, Server)
 where
     A: Fn(&str, &Seen, &mut dyn Write) -> io::Result<()> + Send + Sync + 'static,
 {
-    let nodes: Vec<Value> = nodes.iter().map(|name| node(name)).collect();
+    let nodes: Vec<Object> = nodes.iter().map(|name| node(name)).collect();
     serve(move |seen, to| match node_of(&seen.line) {
         Some(node) => pods(node, seen, to),
         None if seen.line.starts_with("GET /api/v1/nodes?limit=500 ") => {
@@ -73,22 +67,20 @@ where
     (authority, server)
 }
 
-fn manifest() -> Value {
-    let mut new = pod("new", "1", 2_000_000_000);
-    (new["apiVersion"], new["kind"]) = (json!("v1"), json!("Pod"));
-    new
+/// Describes the pod that comes.
+fn new() -> Object {
+    pod("default/new").requests("cpu=1").priority(2_000_000_000)
 }
 
 fn ask(authority: &Authority, name: &str, flags: &str) -> Ran {
-    let new = manifest();
-    let folder = folder_with(&[("new.json", new.to_string())]);
+    let folder = folder_with(&[("new.json", new().to_string())]);
     let kubeconfig = authority.folder().join("kubeconfig");
     let line =
         format!("preempt explain {name} --all-nodes --kubeconfig {} {flags}", kubeconfig.display());
     kq(&line).within(folder.path()).run()
 }
 
-fn say(to: &mut dyn Write, pods: &[Value]) -> io::Result<()> {
+fn say(to: &mut dyn Write, pods: &[Object]) -> io::Result<()> {
     to.write_all(ok(&list("PodList", "", pods)).as_bytes())
 }
 
@@ -131,11 +123,8 @@ fn pairs<const N: usize>(expected: [(&str, &str); N]) -> Vec<(String, String)> {
 #[test]
 fn a_node_with_too_many_pods_costs_its_own_answer() {
     let (authority, _server) = cluster(&["large", "small"], |node, _, to| {
-        let mut pods = vec![pod("a", "1", 0)];
-        if node == "large" {
-            pods[0]["metadata"]["annotations"] = json!({"a": "x".repeat(33 << 20)});
-        }
-        to.write_all(ok(&list("PodList", "", &pods)).as_bytes())
+        let length = if node == "large" { 33 << 20 } else { 0 };
+        say(to, &[pod("default/a").set("/metadata/annotations/a", "x".repeat(length))])
     });
     let ran = ask(&authority, "new.json", "-o json");
     let answer: Value = ran.answer();
@@ -154,8 +143,8 @@ fn nodes_and_pods_come_in_pages() {
         let page = match node_of(&seen.line) {
             Some("a") => list("PodList", "", &[]),
             // Only together they leave no room.
-            Some("b") if is_second => list("PodList", "", &[pod("p2", "1", 5)]),
-            Some("b") => list("PodList", "more", &[pod("p1", "1", 5)]),
+            Some("b") if is_second => list("PodList", "", &[pod("default/p2").requests("cpu=1")]),
+            Some("b") => list("PodList", "more", &[pod("default/p1").requests("cpu=1")]),
             _ if is_second => list("NodeList", "", &[node("a")]),
             _ => list("NodeList", "rest", &[node("b")]),
         };
@@ -188,7 +177,7 @@ fn a_node_that_cannot_be_read_is_a_line_and_loses_no_other() {
             "other" => {
                 to.write_all(answer("200 OK", &["Content-Type: text/html"], "log in").as_bytes())
             }
-            "z" => say(to, &[pod("p", "2", 0)]),
+            "z" => say(to, &[pod("default/p").requests("cpu=2")]),
             _ => say(to, &[]),
         });
     let began = Instant::now();
@@ -300,11 +289,9 @@ fn without_the_nodes_there_is_no_answer() {
 fn a_pod_of_the_cluster_is_asked_for_by_its_name() {
     let (authority, server) = serve(|seen, to| {
         let page = match node_of(&seen.line) {
-            Some(_) => list("PodList", "", &[pod("new", "1", 2_000_000_000)]),
+            Some(_) => list("PodList", "", &[new()]),
             None if seen.line.contains("fieldSelector=metadata.name%3Dnew&") => {
-                let mut other = pod("new", "1", 0);
-                other["metadata"]["namespace"] = json!("other");
-                list("PodList", "", &[other, pod("new", "1", 2_000_000_000)])
+                list("PodList", "", &[pod("other/new"), new()])
             }
             None if seen.line.contains("/api/v1/pods") => list("PodList", "", &[]),
             None => list("NodeList", "", &[node("a")]),
@@ -342,7 +329,7 @@ fn a_terminal_shows_how_many_nodes_are_done_and_is_clean_then() {
         std::thread::sleep(Duration::from_millis(700));
         say(to, &[])
     });
-    let written = at_terminal(&authority, &manifest());
+    let written = at_terminal(&authority, &new());
     let last = (1..=3).try_fold(0, |from, done| {
         let text = format!("{done} of 3 nodes");
         written.get(from..)?.find(&text).map(|at| from + at + text.len())

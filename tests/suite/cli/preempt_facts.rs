@@ -2,7 +2,7 @@
 //! and what was allocated to a pod that is being resized.
 
 use super::{folder_with, kq};
-use crate::objects;
+use crate::objects::{self, Object};
 use kq_facts::devices::{CheckpointEntry, CheckpointFact, DeviceFacts};
 use kq_facts::host::Text;
 use kq_facts::lookup::Lookup;
@@ -13,24 +13,16 @@ use serde_json::{Value, json};
 
 const WIDGET: &str = "example.com/widget";
 
-fn node() -> Value {
-    let mut node = objects::node("n", "2");
-    for list in ["capacity", "allocatable"] {
-        node["status"][list][WIDGET] = json!("1");
-    }
-    node["status"]["nodeInfo"] = json!({"kubeletVersion": "v1.36.2"});
-    node
+/// Describes a pod whose container runs and may use what it asks for.
+fn running(name: &str, amounts: &str) -> Object {
+    let state = json!({"running": {"startedAt": "2026-11-20T11:00:00Z"}});
+    let pod = objects::pod(name).on("n").requests(amounts).limits(amounts);
+    pod.statuses(json!([{"name": "c", "state": state}]))
 }
 
-fn pod(name: &str, requests: Value) -> Value {
-    let running = json!({"running": {"startedAt": "2026-11-20T11:00:00Z"}});
-    let pod =
-        objects::pod(name).on("n").set("/spec/containers/0/resources/limits", requests.clone());
-    let pod = pod.set("/status/containerStatuses", json!([{"name": "c", "state": running}]));
-    pod.requests(requests).json()
-}
-
-fn snapshot(pods: &[Value]) -> Snapshot {
+/// Returns what is known of a node with these pods and one widget.
+fn snapshot(pods: &[Object]) -> Snapshot {
+    let node = objects::node("n").amounts(&format!("{WIDGET}=1")).version("v1.36.2");
     let list = objects::list(pods.iter().cloned()).to_string();
     let loaded = load("pods", list.as_bytes());
     assert!(loaded.problems.is_empty(), "{:?}", loaded.problems);
@@ -44,7 +36,7 @@ fn snapshot(pods: &[Value]) -> Snapshot {
         api_version: API_VERSION.to_owned(),
         kind: KIND.to_owned(),
         taken_at: "2026-11-20T12:00:00Z".to_owned(),
-        node: Lookup::found("node", serde_json::from_value(node()).expect("a node")),
+        node: Lookup::found("node", node.read()),
         pods: Lookup::found("pods", recorded),
         ..Snapshot::default()
     }
@@ -59,7 +51,8 @@ fn ask(line: &str, snapshot: &Snapshot, new: &Value) -> Value {
 
 #[test]
 fn devices_that_are_given_away_count() {
-    let pods = [pod("a", json!({WIDGET: "2"})), pod("b", json!({WIDGET: "1"}))];
+    let pods =
+        [("a", 2), ("b", 1)].map(|(name, count)| running(name, &format!("{WIDGET}={count}")));
     let entry = |pod: &str, ids: &[&str]| CheckpointEntry {
         pod_uid: pod.to_owned(),
         container_name: "c".to_owned(),
@@ -111,16 +104,15 @@ fn devices_that_are_given_away_count() {
 
 #[test]
 fn a_pod_that_is_resized_counts_with_what_was_allocated_to_it() {
-    let mut new = pod("new", json!({"cpu": "1800m"}));
-    new["spec"]["priority"] = json!(2_000_000_000);
+    let new = running("new", "cpu=1800m").priority(2_000_000_000);
     let resized = |allocated: Option<&str>| {
-        let mut pod = pod("resized", json!({"cpu": "1"}));
-        pod["status"]["conditions"] = json!([{"type": "PodResizePending", "status": "True"}]);
-        if let Some(cpu) = allocated {
-            pod["status"]["containerStatuses"] =
-                json!([{"name": "c", "allocatedResources": {"cpu": cpu}, "resources": {}}]);
+        let pod = running("resized", "cpu=1").conditions("PodResizePending=True");
+        let status =
+            |cpu| json!([{"name": "c", "allocatedResources": {"cpu": cpu}, "resources": {}}]);
+        match allocated {
+            Some(cpu) => pod.statuses(status(cpu)),
+            None => pod,
         }
-        pod
     };
     let data =
         r#"{"entries":{"resized":{"ContainerResources":{"c":{"requests":{"cpu":"500m"}}}}}}"#;
@@ -155,7 +147,7 @@ fn a_pod_that_is_resized_counts_with_what_was_allocated_to_it() {
             "{name}: {text}"
         );
     }
-    let asked = snapshot(&[pod("calm", json!({"cpu": "1"}))]);
+    let asked = snapshot(&[running("calm", "cpu=1")]);
     let answer = ask("preempt explain new.json", &asked, &new);
     let text = answer["assumptions"].to_string();
     assert!(!text.contains("resize") && !text.contains("allocated"), "no noise: {text}");
@@ -164,15 +156,11 @@ fn a_pod_that_is_resized_counts_with_what_was_allocated_to_it() {
 #[test]
 fn a_mirror_stands_for_its_static_pod() {
     // As the API server shows it: with all annotations, and with the priority of its class.
-    let mut mirror = pod("etcd-n", json!({"cpu": "1500m"}));
-    mirror["spec"]["priority"] = json!(2_000_001_000);
-    mirror["spec"]["priorityClassName"] = json!("system-node-critical");
-    mirror["metadata"]["annotations"] = json!({
-        "kubernetes.io/config.hash": "h", "kubernetes.io/config.mirror": "h",
-        "kubernetes.io/config.seen": "2026-11-20T12:00:00Z", "kubernetes.io/config.source": "file",
-    });
-    let mut critical = pod("dns", json!({"cpu": "1500m"}));
-    critical["spec"]["priority"] = json!(2_000_000_000);
+    let mirror = running("etcd-n", "cpu=1500m").priority(2_000_001_000);
+    let mirror = mirror.set("/spec/priorityClassName", "system-node-critical").config("hash", "h");
+    let mirror = mirror.config("mirror", "h").config("seen", "2026-11-20T12:00:00Z");
+    let mirror = mirror.config("source", "file");
+    let critical = running("dns", "cpu=1500m").priority(2_000_000_000);
     let snapshot = snapshot(&[mirror, critical]);
     let answer = ask("preempt explain default/etcd-n", &snapshot, &Value::Null);
     assert_eq!(answer["result"], "notEnough", "{answer}");
@@ -183,12 +171,9 @@ fn a_mirror_stands_for_its_static_pod() {
 
 #[test]
 fn the_api_server_has_no_static_pods() {
-    let mut new = pod("new", json!({"cpu": "1500m"}));
-    new["spec"]["priority"] = json!(2_000_000_000);
+    let new = running("new", "cpu=1500m").priority(2_000_000_000);
     // Copied from a mirror, but for the annotation that makes one.
-    let mut copied = pod("copied", json!({"cpu": "1"}));
-    copied["metadata"]["annotations"] = json!({"kubernetes.io/config.source": "file"});
-    copied["spec"]["priority"] = Value::Null;
+    let copied = running("copied", "cpu=1").config("source", "file").priority(Value::Null);
     let mut snapshot = snapshot(&[copied]);
     let answer = ask("preempt explain new.json", &snapshot, &new);
     assert_eq!(answer["victims"][0]["pod"], "default/copied", "{answer}");
@@ -199,13 +184,17 @@ fn the_api_server_has_no_static_pods() {
     assert_eq!(answer["result"], "notEnough", "{answer}");
 }
 
+const CLAIMS: &str = "/status/nodeAllocatableResourceClaimStatuses";
+
+fn claims_of_a_cpu() -> Value {
+    json!([{"resourceClaimName": "c", "resources": {"cpu": "1"}}])
+}
+
 #[test]
 fn what_claims_account_to_a_pod_counts_where_the_gate_is_on() {
-    let mut claiming = pod("claiming", json!({"cpu": "500m"}));
-    claiming["status"]["nodeAllocatableResourceClaimStatuses"] =
-        json!([{"resourceClaimName": "c", "resources": {"cpu": "1"}}]);
+    let claiming = running("claiming", "cpu=500m").set(CLAIMS, claims_of_a_cpu());
     let snapshot = snapshot(&[claiming]);
-    let new = pod("new", json!({"cpu": "1"}));
+    let new = running("new", "cpu=1");
     for (flags, used, because) in [
         ("", 500, "container 500m"),
         (
@@ -226,13 +215,10 @@ fn what_claims_account_to_a_pod_counts_where_the_gate_is_on() {
 #[test]
 fn what_claims_account_to_the_pod_in_question_counts_too() {
     const GATE: &str = "--feature-gates DRANodeAllocatableResources=true";
-    let mut claiming = pod("new", json!({"cpu": "500m", "memory": "1Mi"}));
-    claiming["status"]["nodeAllocatableResourceClaimStatuses"] =
-        json!([{"resourceClaimName": "c", "resources": {"cpu": "1"}}]);
-    let mut whole = claiming.clone();
-    whole["spec"]["resources"] = json!({"requests": {"memory": "2Mi"}});
-    let mut replaced = claiming.clone();
-    replaced["spec"]["resources"] = json!({"requests": {"cpu": "750m"}});
+    let claiming = running("new", "cpu=500m,memory=1Mi").set(CLAIMS, claims_of_a_cpu());
+    let as_a_whole = |amounts| claiming.clone().set("/spec/resources/requests", amounts);
+    let whole = as_a_whole(json!({"memory": "2Mi"}));
+    let replaced = as_a_whole(json!({"cpu": "750m"}));
     for (name, new, flags, requested) in [
         ("the gate is off", &claiming, "", 500),
         ("containers and claims", &claiming, GATE, 1500),
@@ -243,7 +229,7 @@ fn what_claims_account_to_the_pod_in_question_counts_too() {
         assert_eq!(answer["resources"][1]["requested"], requested, "{name}: {answer}");
     }
     // The snapshot's node has 2 CPUs: with claims the pod needs more than is left.
-    let there = pod("there", json!({"cpu": "1"}));
+    let there = running("there", "cpu=1");
     let answer = ask(&format!("admit explain new.json {GATE}"), &snapshot(&[there]), &claiming);
     assert_eq!(answer["refusals"][0]["reason"], "OutOfcpu", "{answer}");
 }
@@ -251,8 +237,7 @@ fn what_claims_account_to_the_pod_in_question_counts_too() {
 #[test]
 fn kubelets_of_1_32_resize_by_another_rule() {
     let resized = |resize: &str, kind: &str| {
-        let mut pod = pod("resized", json!({"cpu": "1500m"}));
-        pod["status"]["resize"] = json!(resize);
+        let mut pod = running("resized", "cpu=1500m").set("/status/resize", resize);
         let status = json!([{"name": "c", "allocatedResources": {"cpu": "1800m"},
             "resources": {"requests": {"cpu": "1200m"}}}]);
         if kind == "initContainers" {
@@ -267,7 +252,7 @@ fn kubelets_of_1_32_resize_by_another_rule() {
         pod
     };
     const ON: &str = "--feature-gates InPlacePodVerticalScaling=true";
-    let new = pod("new", json!({"cpu": "1"}));
+    let new = running("new", "cpu=1");
     for (name, resize, kind, flags, used) in [
         ("off", "Infeasible", "containers", "--kubelet-version 1.32", 1500),
         ("the larger", "InProgress", "containers", &*format!("--kubelet-version 1.32 {ON}"), 1500),
@@ -289,8 +274,8 @@ fn kubelets_of_1_32_resize_by_another_rule() {
 
 #[test]
 fn strict_groups_are_asked_about_since_they_are_beta() {
-    let mut new = pod("new", json!({"cpu": "1"}));
-    new["spec"]["securityContext"] = json!({"supplementalGroupsPolicy": "Strict"});
+    let new = running("new", "cpu=1");
+    let new = new.set("/spec/securityContext/supplementalGroupsPolicy", "Strict");
     for (flags, admitted) in [
         ("--kubelet-version 1.32 --feature-gates SupplementalGroupsPolicy=true", true),
         ("--kubelet-version 1.33", false),
@@ -310,7 +295,7 @@ fn under_several_pressures_the_message_is_left_to_chance() {
             {"type": "DiskPressure", "status": "True"}]);
         node.value.status.conditions = serde_json::from_value(conditions).expect("conditions");
     }
-    let new = pod("new", json!({"cpu": "1"}));
+    let new = running("new", "cpu=1");
     let answer = ask("admit explain new.json", &snapshot, &new);
     let messages: Vec<&str> = answer["refusals"]
         .as_array()

@@ -2,32 +2,27 @@
 
 use super::made_up_node::{Kernel, Node};
 use super::{Ran, folder_with, kq};
-use crate::objects::{self, list};
+use crate::objects::{Object, list, node, pod};
 use serde_json::{Value, json};
 use std::path::Path;
 
 const NIGHT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/night/worker-3.json");
 
-fn node(name: &str) -> Value {
-    let mut node = objects::node(name, "2");
-    node["status"]["nodeInfo"] = json!({"kubeletVersion": "v1.36.2"});
-    node
+/// Describes the pod that comes.
+fn new() -> Object {
+    pod("shop/new").uid("").requests("cpu=1").priority(2_000_000_000)
 }
 
-fn pod(name: &str, node: &str) -> Value {
-    let pod = objects::pod(&format!("shop/{name}")).on(node).priority(2_000_000_000);
-    pod.set("/metadata/uid", "").requests(json!({"cpu": "1"})).json()
-}
-
-fn workload(kind: &str, replicas: Option<u8>) -> Value {
-    let template = json!({"metadata": {"labels": {"a": "b"}}, "spec": pod("t", "")["spec"]});
-    json!({
+fn workload(kind: &str, replicas: Option<u8>) -> Object {
+    let template = json!({"metadata": {"labels": {"a": "b"}}, "spec": new()["spec"]});
+    let workload = json!({
         "apiVersion": "apps/v1", "kind": kind, "metadata": {"name": "web"},
         "spec": {"replicas": replicas, "selector": {"matchLabels": {"a": "b"}}, "template": template},
-    })
+    });
+    workload.into()
 }
 
-fn ask(line: &str, files: &[(&str, Value)]) -> Ran {
+fn ask(line: &str, files: &[(&str, Object)]) -> Ran {
     let files: Vec<_> = files.iter().map(|(name, value)| (*name, value.to_string())).collect();
     kq(line).within(folder_with(&files).path()).run()
 }
@@ -35,14 +30,13 @@ fn ask(line: &str, files: &[(&str, Value)]) -> Ran {
 #[test]
 fn facts_of_two_nodes_are_no_answer() {
     assert!(Path::new(NIGHT).is_file());
-    let mut numbered = node("worker-3");
-    numbered["status"]["nodeInfo"]["machineID"] = json!("0123");
+    let numbered = node("worker-3").set("/status/nodeInfo/machineID", "0123");
     let files = [
-        ("new.json", pod("new", "")),
+        ("new.json", new()),
         ("n1.json", node("n1")),
         ("worker-3.json", node("worker-3")),
         ("numbered.json", numbered),
-        ("pods.json", list([pod("a", "n1")])),
+        ("pods.json", list([pod("shop/a").on("n1")])),
     ];
     let of_two = "n1.json is the Node object of n1, and ";
     for (flags, code, said) in [
@@ -82,9 +76,9 @@ fn facts_of_two_nodes_are_no_answer() {
 #[test]
 fn pods_of_other_nodes_are_none_of_this_one() {
     let files = [
-        ("new.json", pod("new", "")),
+        ("new.json", new()),
         ("node.json", node("n1")),
-        ("elsewhere.json", list([pod("a", "n2"), pod("b", "n3")])),
+        ("elsewhere.json", list([pod("shop/a").on("n2"), pod("shop/b").on("n3")])),
         ("empty.json", list([])),
     ];
     for command in ["admit", "preempt"] {
@@ -104,9 +98,9 @@ fn a_workload_is_one_of_its_pods_and_no_static_one() {
     let files = [
         ("deployment.json", workload("Deployment", Some(2))),
         ("daemon-set.json", workload("DaemonSet", None)),
-        ("list.json", list([pod("new", "")])),
+        ("list.json", list([new()])),
         ("node.json", node("n1")),
-        ("pods.json", list([pod("a", "n1")])),
+        ("pods.json", list([pod("shop/a").on("n1")])),
     ];
     let flags = "--node-file node.json --pods pods.json";
     for (file, said) in [
@@ -127,7 +121,7 @@ fn a_workload_is_one_of_its_pods_and_no_static_one() {
 fn a_name_that_nobody_has_was_another_one() {
     let files = [
         ("node.json", node("n1")),
-        ("pods.json", list([pod("web-7d9f", "n1"), pod("db-0", "n1")])),
+        ("pods.json", list([pod("shop/web-7d9f").on("n1"), pod("shop/db-0").on("n1")])),
     ];
     for (asked, hint) in [
         ("shop/web", "did you mean shop/web-7d9f?"),
@@ -147,10 +141,7 @@ fn a_name_that_nobody_has_was_another_one() {
 #[test]
 fn a_priority_that_the_api_server_refuses_is_named() {
     let with = |class: &str, priority: Value| {
-        let mut pod = pod("new", "");
-        pod["spec"]["priorityClassName"] = json!(class);
-        pod["spec"]["priority"] = priority;
-        pod
+        new().priority(priority).set("/spec/priorityClassName", class)
     };
     for (new, said) in [
         (
@@ -171,7 +162,7 @@ fn pods_that_run_and_are_not_in_the_files_are_missing() {
     let stored: Value = serde_json::from_slice(&stored).expect("JSON");
     let sandboxes = stored["runtime"]["found"]["value"]["sandboxes"]["found"]["value"].as_array();
     assert!(sandboxes.is_some_and(|all| all.len() > 1), "the runtime tells of pods");
-    let files = [("new.json", pod("new", "")), ("pods.json", list([pod("a", "worker-3")]))];
+    let files = [("new.json", new()), ("pods.json", list([pod("shop/a").on("worker-3")]))];
     for question in ["preempt explain new.json", "admit explain new.json"] {
         let ran = ask(&format!("{question} --snapshot {NIGHT} --pods pods.json"), &files);
         assert_eq!(ran.code, 3, "{}", ran.text());

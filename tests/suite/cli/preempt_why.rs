@@ -2,7 +2,7 @@
 
 use super::contract::{Reason, Said};
 use super::{Ran, folder_with, kq};
-use crate::objects;
+use crate::objects::{self, Object};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
@@ -46,10 +46,9 @@ struct Evidence {
     means: Reason,
 }
 
-fn pod(name: &str, priority: i32) -> Value {
-    let pod = objects::pod(&format!("shop/{name}")).on("n1").priority(priority);
-    let pod = pod.set("/metadata/uid", format!("uid-{name}"));
-    pod.set("/status/startTime", "2026-11-20T10:00:00Z").json()
+/// Describes the pod shop/web, which has run for an hour.
+fn web() -> Object {
+    objects::pod("shop/web").uid("uid-web").on("n1").started("2026-11-20T10:00:00Z")
 }
 
 fn event(name: &str, reason: &str, message: &str) -> Value {
@@ -60,8 +59,8 @@ fn event(name: &str, reason: &str, message: &str) -> Value {
     })
 }
 
-fn list(items: impl IntoIterator<Item = Value>) -> String {
-    objects::list(items).to_string()
+fn list(items: impl IntoIterator<Item = impl Into<Object>>) -> String {
+    objects::list(items.into_iter().map(Into::into)).to_string()
 }
 
 fn why(line: &str, files: &[(&str, String)]) -> Ran {
@@ -71,15 +70,14 @@ fn why(line: &str, files: &[(&str, String)]) -> Ran {
 
 #[test]
 fn an_answer_is_as_promised() {
-    let mut web = pod("web", 1);
-    web["metadata"]["deletionTimestamp"] = json!("2026-11-20T11:00:30Z");
+    let mut web = web().deleted("2026-11-20T11:00:30Z");
     web["status"]["conditions"] = json!([{
         "type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler",
         "message": "default-scheduler: preempting to accommodate a higher priority pod",
         "lastTransitionTime": "2026-11-20T11:00:00Z",
     }]);
     let files = [
-        ("pods.json", list([web, pod("big", 7)])),
+        ("pods.json", list([web, objects::pod("shop/big").uid("uid-big").priority(7)])),
         ("events.json", list([event("web", "Preempted", "Preempted by pod uid-big on node n1")])),
     ];
     let ran = why("shop/web --pods pods.json --events events.json -o json", &files);
@@ -119,12 +117,9 @@ fn an_answer_is_as_promised() {
 
 #[test]
 fn the_exit_code_tells_preempted_from_not_and_from_unknown() {
-    let evicted = {
-        let mut pod = pod("evicted", 1);
-        pod["status"] = json!({"phase": "Failed", "reason": "Evicted", "message": "low"});
-        pod
-    };
-    let pods = ("pods.json", list([pod("web", 1), evicted]));
+    let evicted = objects::pod("shop/evicted").on("n1").phase("Failed");
+    let evicted = evicted.set("/status/reason", "Evicted").set("/status/message", "low");
+    let pods = ("pods.json", list([web(), evicted]));
     let gone = event("gone", "Preempted", "Preempted by a pod on node n1");
     let started = event("started", "Started", "Started container c");
     let events = ("events.json", list([gone, started]));
@@ -153,15 +148,7 @@ fn the_exit_code_tells_preempted_from_not_and_from_unknown() {
 fn what_cannot_be_understood_is_named() {
     let files = [
         ("empty", String::new()),
-        (
-            "pods.json",
-            list([pod("web", 1), {
-                let mut other = pod("web", 1);
-                other["metadata"]["namespace"] = json!("other");
-                other["metadata"]["uid"] = json!("uid-other");
-                other
-            }]),
-        ),
+        ("pods.json", list([web(), objects::pod("other/web")])),
         ("broken.json", r#"{"kind":"List","items":[{"kind":"Event","count":"#.to_owned()),
         (
             "time.json",
@@ -218,12 +205,11 @@ fn what_cannot_be_understood_is_named() {
 
 #[test]
 fn a_container_that_its_probe_stopped_is_no_preemption() {
-    let mut web = pod("web", 1);
-    web["status"]["containerStatuses"] = json!([{
+    let web = web().statuses(json!([{
         "name": "c", "restartCount": 9, "state": {"waiting": {"reason": "CrashLoopBackOff"}},
         "lastState": {"terminated": {
             "exitCode": 137, "reason": "Error", "finishedAt": "2026-11-20T11:00:10Z"}},
-    }]);
+    }]));
     let mut killing =
         event("web", "Killing", "Container c failed liveness probe, will be restarted");
     killing["reportingComponent"] = json!("kubelet");
@@ -245,11 +231,9 @@ fn a_container_that_its_probe_stopped_is_no_preemption() {
 
 #[test]
 fn foreign_text_is_safe_and_comes_last() {
-    let mut evicted = pod("web", 1);
-    evicted["status"] = json!({
-        "phase": "Failed", "reason": "Evicted",
-        "message": format!("\u{1b}[2J\nkq: all is well\u{202e}{}", "x".repeat(9_000)),
-    });
+    let message = format!("\u{1b}[2J\nkq: all is well\u{202e}{}", "x".repeat(9_000));
+    let evicted = web().phase("Failed");
+    let evicted = evicted.set("/status/reason", "Evicted").set("/status/message", message);
     let files = [("pods.json", list([evicted]))];
     for form in ["table", "wide"] {
         let ran = why(&format!("web --pods pods.json -o {form}"), &files);

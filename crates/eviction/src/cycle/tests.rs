@@ -1,5 +1,6 @@
 use super::super::decision::AfterReclaim;
 use super::*;
+use crate::objects;
 use kq_facts::kubelet_config::{Signal, ThresholdOperator};
 use kq_k8s::quantity::{Format, Quantity};
 
@@ -27,11 +28,6 @@ fn setup() -> EvictionSetup {
 
 fn summary(node: &str) -> StatsSummary {
     serde_json::from_str(&format!(r#"{{"node":{node}}}"#)).unwrap()
-}
-
-fn pod(uid: &str, rest: &str) -> Pod {
-    let text = format!(r#"{{"metadata":{{"name":"{uid}","uid":"{uid}"{rest}}}}}"#);
-    serde_json::from_str(&text).unwrap()
 }
 
 fn run(
@@ -92,7 +88,7 @@ fn the_first_cycle_sees_what_was_overwritten_and_not_what_was_appended() {
 fn what_follows_from_clearing_away_may_be_unknown() {
     let low = summary(r#"{"fs":{"availableBytes":1,"capacityBytes":100}}"#);
     let enough = summary(r#"{"fs":{"availableBytes":90,"capacityBytes":100}}"#);
-    let pod = pod("a", "");
+    let pod: Pod = objects::pod("a").read();
     type Expected = fn(&AfterReclaim) -> bool;
     let rows: [(&str, StatsAfterReclaim<'_>, Expected, bool); 4] = [
         (
@@ -148,8 +144,9 @@ fn soft_thresholds_wait_and_conditions_stay() {
     let low = summary(r#"{"memory":{"availableBytes":1,"workingSetBytes":1}}"#);
     let enough = summary(r#"{"memory":{"availableBytes":100,"workingSetBytes":1}}"#);
     let mut state = ManagerState::new(vec![threshold(Signal::MemoryAvailable, 10, 60)]);
-    let slow = pod("a", r#","generation":3},"spec":{"terminationGracePeriodSeconds":5"#);
-    let patient = pod("b", "");
+    let slow = objects::pod("a").set("/metadata/generation", 3);
+    let slow: Pod = slow.set("/spec/terminationGracePeriodSeconds", 5).read();
+    let patient: Pod = objects::pod("b").read();
     for (name, seconds, stats, condition, victim) in [
         ("crossed", 0, &low, true, None),
         ("not long enough", 59, &low, true, None),

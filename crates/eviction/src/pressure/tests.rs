@@ -63,8 +63,7 @@ fn pressure_of(devices: [&str; 3], left: [u64; 3], soft: Option<&str>, memory: u
         assumed: None,
     });
     let pod = |name: &str, uid: &str, phase: &str| -> Pod {
-        let pod = objects::pod(&format!("n/{name}")).set("/metadata/uid", uid);
-        pod.set("/status/phase", phase).read()
+        objects::pod(&format!("n/{name}")).uid(uid).phase(phase).read()
     };
     // The one that ended is not evicted, though nothing is known of it.
     let pods = [pod("ended", "e", "Succeeded"), pod("p", "u", "Running")];

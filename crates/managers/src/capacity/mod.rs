@@ -334,8 +334,8 @@ impl CapacityReport {
 mod tests {
     use super::*;
     use crate::manager::{Device, ManagerState};
+    use crate::objects;
     use kq_facts::checkpoint::device::PodDevices;
-    use kq_k8s::quantity::Quantity;
 
     const MINUTE: i64 = 60_000_000_000;
 
@@ -360,14 +360,6 @@ mod tests {
             sources: [("a/r".to_owned(), source)].into(),
             ..ReconstructedManager::default()
         }
-    }
-
-    fn node(capacity: i64, allocatable: i64) -> NodeObject {
-        let list = |number| [("a/r".into(), Quantity::from_units(number, Default::default()))];
-        let mut node = NodeObject::default();
-        node.status.capacity = list(capacity).into_iter().collect();
-        node.status.allocatable = list(allocatable).into_iter().collect();
-        node
     }
 
     #[test]
@@ -434,7 +426,10 @@ mod tests {
         ];
         for (name, healthy, unhealthy, source, says, minutes, state, contradicts) in rows {
             let assembled = assembled(healthy, unhealthy, *source);
-            let node = says.map(|(capacity, allocatable)| node(capacity, allocatable));
+            let node = says.map(|(capacity, allocatable)| {
+                let node = objects::node("n").capacity(&format!("a/r={capacity}"));
+                node.allocatable(&format!("a/r={allocatable}")).read()
+            });
             let now = Timestamp(100 * MINUTE);
             let start = Some(now.plus(-minutes * MINUTE));
             let around = Around { node: node.as_ref(), kubelet_start: start, now };
@@ -448,10 +443,10 @@ mod tests {
 
     #[test]
     fn a_resource_of_the_node_alone_is_told() {
-        for (name, node, state) in [
-            ("set by hand", node(3, 3), State::OnlyInNode),
-            ("left over", node(0, 0), State::Removed),
-        ] {
+        for (name, node, state) in
+            [("set by hand", "a/r=3", State::OnlyInNode), ("left over", "a/r=0", State::Removed)]
+        {
+            let node = objects::node("n").amounts(node).read();
             let around = Around { node: Some(&node), kubelet_start: None, now: Timestamp(0) };
             let report = capacity(&ReconstructedManager::default(), around, Basis::default());
             assert_eq!(report.resources["a/r"].state, state, "{name}");

@@ -56,8 +56,7 @@ fn pod(cpus: &[i64]) -> Pod {
         let amounts = json!({"cpu": cpus.to_string(), "memory": "1Mi"});
         json!({"name": format!("c{at}"), "resources": {"limits": amounts, "requests": amounts}})
     };
-    let containers: Vec<_> = cpus.iter().enumerate().map(container).collect();
-    objects::pod("p").set("/spec/containers", json!(containers)).read()
+    objects::pod("p").containers(cpus.iter().enumerate().map(container).collect()).read()
 }
 
 fn allocate(policy: &mut StaticPolicy, default: &str, pod: &Pod) -> Vec<Allocated> {
@@ -149,8 +148,7 @@ fn a_pod_as_a_whole_shares_what_its_containers_leave() {
     let four = json!({"cpu": "4", "memory": "1Mi"});
     let pod: Pod = objects::pod("p")
         .set("/spec/resources", json!({"limits": four, "requests": four}))
-        .set(
-            "/spec/containers",
+        .containers(
             json!([{"name": "a", "resources": {"limits": two, "requests": two}}, {"name": "b"}]),
         )
         .read();

@@ -1,5 +1,5 @@
 use super::*;
-use crate::objects;
+use crate::objects::{self, Object};
 use kq_facts::devices::{CheckpointFact, DeviceFacts};
 use kq_facts::lookup::Lookup;
 use kq_facts::pod_resources::{
@@ -7,14 +7,16 @@ use kq_facts::pod_resources::{
 };
 use kq_facts::pod_selector::{PodSelector, Selection};
 use kq_facts::snapshot::{PodSource, RecordedPods, Snapshot};
-use kq_k8s::manifest::load;
 use serde_json::{Value, json};
 
 const RESOURCE: &str = "example.com/widget";
 
 /// A pod `default/NAME` with the UID `NAME`; containers are `KIND NAME COUNT`, init ones have ended.
-fn pod(name: &str, phase: &str, containers: &[&str]) -> Value {
-    let (mut spec, mut status) = (json!({}), json!({ "phase": phase }));
+fn pod(name: &str, phase: &str, containers: &[&str]) -> Object {
+    let mut pod = objects::pod(name).phase(phase).containers(json!([]));
+    pod["spec"]["initContainers"] = json!([]);
+    pod["status"]["containerStatuses"] = json!([]);
+    pod["status"]["initContainerStatuses"] = json!([]);
     for text in containers {
         let words: Vec<&str> = text.split(' ').collect();
         let [kind, name, count] = words[..] else { panic!("{text}") };
@@ -31,20 +33,14 @@ fn pod(name: &str, phase: &str, containers: &[&str]) -> Value {
         if kind == "sidecar" {
             container["restartPolicy"] = "Always".into();
         }
-        for (owner, field, value) in [
-            (&mut spec, list, container),
-            (&mut status, statuses, json!({ "name": name, "state": state })),
-        ] {
-            let values = owner.as_object_mut().expect("an object").entry(field);
-            let values = values.or_insert(json!([])).as_array_mut().expect("a list");
-            // A container that waits has no state.
-            if phase != "Pending" || list == field {
-                values.push(value);
-            }
+        pod["spec"][list].as_array_mut().expect("a list").push(container);
+        // A container that waits has no state.
+        if phase != "Pending" {
+            let status = json!({ "name": name, "state": state });
+            pod["status"][statuses].as_array_mut().expect("a list").push(status);
         }
     }
-    let metadata = json!({ "name": name, "namespace": "default", "uid": name });
-    json!({ "kind": "Pod", "apiVersion": "v1", "metadata": metadata, "spec": spec, "status": status })
+    pod
 }
 
 /// A checkpoint of lines `POD CONTAINER ID...`.
@@ -89,12 +85,9 @@ fn told(lines: &[&str], healthy: &[&str]) -> PodResources {
     PodResources { pods: pods.collect(), allocatable: Lookup::found("s", all) }
 }
 
-fn snapshot(pods: &[Value], checkpoint: CheckpointFact, told: PodResources) -> Snapshot {
-    let list = objects::list(pods.iter().cloned());
-    let loaded = load("L", list.to_string().as_bytes());
-    assert!(loaded.problems.is_empty(), "{:?}", loaded.problems);
-    let recorded =
-        RecordedPods { source: PodSource::ApiServer, pods: loaded.pods, ..Default::default() };
+fn snapshot(pods: &[Object], checkpoint: CheckpointFact, told: PodResources) -> Snapshot {
+    let pods = objects::loaded(pods.iter().cloned());
+    let recorded = RecordedPods { source: PodSource::ApiServer, pods, ..Default::default() };
     Snapshot {
         pods: Lookup::found("L", recorded),
         devices: Some(DeviceFacts {
@@ -121,7 +114,7 @@ fn devices_are_in_the_state_that_the_sources_say() {
     let app = || pod("p", "Running", &["app c 1"]);
     // A name, the pods, the checkpoint, what the kubelet tells, the healthy devices, the states.
     type Row<'r> =
-        (&'r str, Vec<Value>, &'r [&'r str], &'r [&'r str], &'r [&'r str], &'r [&'r str]);
+        (&'r str, Vec<Object>, &'r [&'r str], &'r [&'r str], &'r [&'r str], &'r [&'r str]);
     let rows: &[Row<'_>] = &[
         ("as it should be", vec![app()], &["p c a"], &["p c a"], all, &["p c a OK"]),
         ("its pod is gone", vec![], &["p c a"], &[], all, &["p c a STALE"]),
@@ -333,7 +326,7 @@ fn a_number_that_no_node_has_is_shown() {
 
 #[test]
 fn the_runtime_is_missed_where_it_decides() {
-    let silent = |pods: &[Value], lines: &[&str]| {
+    let silent = |pods: &[Object], lines: &[&str]| {
         let mut snapshot = snapshot(pods, checkpoint(lines), told(&[], &["a"]));
         snapshot.runtime = Lookup::failed("unix:///run/c.sock", "refused");
         DeviceList::of(&snapshot, Asked::Both, None).basis.warnings

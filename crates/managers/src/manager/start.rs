@@ -49,7 +49,9 @@ mod tests {
     use super::super::allocate::AllocationContext;
     use super::super::{Affinities, Allocated, Device, Endpoint, HEALTHY, PluginOptions};
     use super::*;
-    use kq_k8s::pod::{Container, Pod, ResourceName};
+    use crate::objects;
+    use kq_k8s::pod::Pod;
+    use serde_json::{Value, json};
     use std::collections::BTreeMap;
 
     /// Notes what it is asked; its devices fall ill while it allocates.
@@ -114,17 +116,12 @@ mod tests {
             state.endpoints.insert(resource.to_owned(), Endpoint { options, stopped_at: None });
             state.update(resource, ["0", "1", "2"].map(device));
         }
-        let mut pod = Pod::default();
-        pod.metadata.uid = "u".to_owned();
-        for (number, limits) in containers.iter().enumerate() {
-            let mut container = Container { name: number.to_string(), ..Container::default() };
-            let limits: BTreeMap<&str, &str> = limits.iter().copied().collect();
-            container.resources.limits = limits
-                .into_iter()
-                .map(|(name, amount)| (ResourceName::from(name), amount.parse().expect("a number")))
-                .collect();
-            pod.spec.containers.push(container);
-        }
+        let container = |(number, limits): (usize, &&[(&str, &str)])| {
+            let limits: Value = limits.iter().copied().collect();
+            json!({"name": number.to_string(), "resources": {"limits": limits}})
+        };
+        let containers = containers.iter().enumerate().map(container).collect();
+        let pod: Pod = objects::pod("u").containers(containers).read();
         let circumstances = AllocationContext {
             sources_ready: true,
             active_pods: ["u".to_owned()].into(),

@@ -129,25 +129,26 @@ pub fn asked_devices<'p>(pods: impl IntoIterator<Item = &'p Pod>) -> BTreeMap<St
 mod tests {
     use super::*;
     use crate::objects;
-    use serde_json::json;
 
     const GPU: &str = "example.com/gpu";
 
-    fn pod(init: &[i64], app: &[i64]) -> Pod {
-        objects::with_limits("new", GPU, init, app).read()
-    }
+    /// What the init containers of a pod ask for, and what the others do.
+    type Asked<'a> = (&'a [i64], &'a [i64]);
 
-    /// Returns what the device manager of a node says of a pod that asks for so many.
-    fn said(counts: Option<(i64, i64)>, holders: &[Pod], wanted: i64) -> Result<usize, String> {
-        let mut node = json!({"status": {"capacity": {}, "allocatable": {}}});
+    /// Returns what the device manager of a node says of a pod that asks for so many, next to one that holds some.
+    fn said(
+        counts: Option<(i64, i64)>,
+        holder: Option<Asked<'_>>,
+        wanted: i64,
+    ) -> Result<usize, String> {
+        let mut node = objects::node("n");
         if let Some((healthy, all)) = counts {
-            node["status"]["allocatable"][GPU] = json!(healthy.to_string());
-            node["status"]["capacity"][GPU] = json!(all.to_string());
+            node = node.allocatable(&format!("{GPU}={healthy}")).capacity(&format!("{GPU}={all}"));
         }
-        let node: NodeObject = serde_json::from_value(node).expect("a node");
-        let new = pod(&[], &[wanted]);
-        let holders: Vec<(String, &Pod)> =
-            holders.iter().enumerate().map(|(at, pod)| (at.to_string(), pod)).collect();
+        let node: NodeObject = node.read();
+        let pod = |(init, app)| objects::pod("new").limits_of(GPU, init, app).read::<Pod>();
+        let (new, holder) = (pod((&[], &[wanted])), holder.map(pod));
+        let holders: Vec<_> = holder.iter().map(|pod| ("0".to_owned(), pod)).collect();
         let asked = asked_devices([&new]);
         let mut state = of_node(&node, &holders, &asked, true).ok_or("too many")?;
         let given = BTreeMap::new();
@@ -180,38 +181,34 @@ mod tests {
         let unregistered = Err(format!(
             "Allocate failed due to cannot allocate unregistered device {GPU}, which is unexpected"
         ));
-        for (name, counts, holders, wanted, expected) in [
-            ("one is free", Some((4, 4)), vec![pod(&[], &[2, 1])], 1, Ok(1)),
-            ("two are not", Some((4, 4)), vec![pod(&[], &[2, 1])], 2, unavailable(2, 1)),
-            ("init containers leave theirs", Some((4, 4)), vec![pod(&[3], &[1, 2])], 1, Ok(1)),
-            ("more than their own", Some((4, 4)), vec![pod(&[4], &[1])], 1, unavailable(1, 0)),
-            (
-                "more are held than there are",
-                Some((2, 2)),
-                vec![pod(&[], &[3])],
-                1,
-                unavailable(1, 0),
-            ),
-            ("others are not healthy", Some((1, 4)), vec![pod(&[], &[1])], 1, unavailable(1, 0)),
-            ("none is healthy", Some((0, 4)), vec![], 1, none_healthy),
-            ("removed", Some((0, 0)), vec![], 1, Ok(0)),
+        type Row<'a> = (&'a str, Option<(i64, i64)>, Option<Asked<'a>>, i64, Result<usize, String>);
+        let rows: [Row<'_>; 11] = [
+            ("one is free", Some((4, 4)), Some((&[], &[2, 1])), 1, Ok(1)),
+            ("two are not", Some((4, 4)), Some((&[], &[2, 1])), 2, unavailable(2, 1)),
+            ("init containers leave theirs", Some((4, 4)), Some((&[3], &[1, 2])), 1, Ok(1)),
+            ("more than their own", Some((4, 4)), Some((&[4], &[1])), 1, unavailable(1, 0)),
+            ("more are held than there are", Some((2, 2)), Some((&[], &[3])), 1, unavailable(1, 0)),
+            ("others are not healthy", Some((1, 4)), Some((&[], &[1])), 1, unavailable(1, 0)),
+            ("none is healthy", Some((0, 4)), None, 1, none_healthy),
+            ("removed", Some((0, 0)), None, 1, Ok(0)),
             (
                 "removed, and a container holds one",
                 Some((0, 0)),
-                vec![pod(&[], &[1])],
+                Some((&[], &[1])),
                 1,
                 unregistered,
             ),
-            ("not of this node", None, vec![pod(&[], &[1])], 1, Ok(0)),
+            ("not of this node", None, Some((&[], &[1])), 1, Ok(0)),
             (
                 "more than can be made up",
                 Some((i64::MAX, i64::MAX)),
-                vec![pod(&[], &[i64::MAX])],
+                Some((&[], &[i64::MAX])),
                 1,
                 Err("too many".to_owned()),
             ),
-        ] {
-            assert_eq!(said(counts, &holders, wanted), expected, "{name}");
+        ];
+        for (name, counts, holder, wanted, expected) in rows {
+            assert_eq!(said(counts, holder, wanted), expected, "{name}");
         }
     }
 }

@@ -1,11 +1,11 @@
 use super::*;
+use crate::objects;
 use crate::verify::{FlippedBit, flipped_bit};
 use kq_facts::checkpoint::device::{DeviceCheckpoint, PodDevicesEntry, salvage};
 use kq_facts::lookup::Lookup;
 use kq_facts::node_pods::NodePods;
 use kq_facts::runtime::RuntimeFacts;
 use kq_facts::snapshot::{PodSource, RecordedPods, Snapshot};
-use kq_k8s::manifest::load;
 use kq_k8s::version::KubeletVersion;
 
 type List<'l> = &'l [&'l str];
@@ -132,23 +132,13 @@ fn what_is_whole_is_kept() {
     );
 }
 
-fn node() -> Snapshot {
-    let pods = load(
-        "pods",
-        br#"{"apiVersion":"v1","kind":"List","items":[{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web","namespace":"default","uid":"u1"},
-        "spec":{"containers":[{"name":"a","image":"i"}]},"status":{"phase":"Running"}},
-        {"apiVersion":"v1","kind":"Pod","metadata":{"name":"job","namespace":"default","uid":"u2"},
-        "spec":{"containers":[{"name":"b","image":"i"}]},"status":{"phase":"Succeeded"}}]}"#
-            .as_slice(),
-    );
-    let recorded = RecordedPods {
-        with_labels: true,
-        source: PodSource::ApiServer,
-        pods: pods.pods,
-        left_out: Vec::new(),
-        notes: Vec::new(),
-        with_probes: false,
-    };
+/// Returns what is known of a node on which `u1` is active and `u2` has ended.
+fn snapshot() -> Snapshot {
+    let web = objects::pod("web").uid("u1").set("/spec/containers/0/name", "a");
+    let job = objects::pod("job").uid("u2").set("/spec/containers/0/name", "b");
+    let job = job.phase("Succeeded");
+    let pods = objects::loaded([web, job]);
+    let recorded = RecordedPods { source: PodSource::ApiServer, pods, ..RecordedPods::default() };
     let runtime = RuntimeFacts {
         sandboxes: Lookup::found("r", Vec::new()),
         containers: Lookup::found("r", Vec::new()),
@@ -164,7 +154,7 @@ fn node() -> Snapshot {
 #[test]
 fn what_may_run_is_not_stale() {
     // A list of pods does not tell what runs: its containers may outlive a pod.
-    let snapshot = Snapshot { runtime: Lookup::failed("r", "refused"), ..node() };
+    let snapshot = Snapshot { runtime: Lookup::failed("r", "refused"), ..snapshot() };
     let pods = NodePods::of(&snapshot);
     let good = three().to_bytes();
     let stale = plan(&good, &Request { remove_stale: true, ..Request::default() }, &pods);
@@ -185,7 +175,7 @@ fn what_is_lost_is_counted_and_needs_force() {
     let good = String::from_utf8(good).expect("text");
     // As jq writes it, which keeps the order of the fields.
     let pretty = good.replace("{\"", "{\n  \"").replace(",\"", ",\n  \"").replace("\":", "\": ");
-    let snapshot = node();
+    let snapshot = snapshot();
     let pods = NodePods::of(&snapshot);
     for (name, bytes, kept, lost, refused) in [
         ("pretty, with a hole", pretty.replacen("\"u2\"", "\"u2", 1), 2, 1, true),
@@ -211,7 +201,7 @@ fn what_is_lost_is_counted_and_needs_force() {
 fn a_request_removes_what_it_names_and_nothing_in_use() {
     let good = three().to_bytes();
     let damaged = String::from_utf8(good.clone()).expect("text").replace("d3", "d4").into_bytes();
-    let (known, unknown) = (node(), Snapshot::default());
+    let (known, unknown) = (snapshot(), Snapshot::default());
     let remove = |names: &[&str]| Request {
         remove: names.iter().map(|name| (*name).to_owned()).collect(),
         ..Request::default()
@@ -319,7 +309,7 @@ fn one_flipped_bit_is_put_back_and_no_other_is_blessed() {
     // As no kubelet writes it, so that the very bytes are told from such as mean the same.
     let sound = DeviceCheckpoint { entries: Some(vec![entry("u1", "a", "d1")]), ..three() };
     let sound = String::from_utf8(sound.to_bytes()).expect("text").replace(":{", ": {");
-    let snapshot = node();
+    let snapshot = snapshot();
     let pods = NodePods::of(&snapshot);
     let rebuild = Request { rebuild: true, ..Request::default() };
     let at = |text: &str| sound.find(text).expect("it is there") + text.len() - 1;
@@ -353,7 +343,7 @@ fn where_two_bits_explain_it_nobody_knows_which() {
 
 #[test]
 fn a_name_that_two_pods_have_is_none() {
-    let mut snapshot = node();
+    let mut snapshot = snapshot();
     let mut recorded = snapshot.pods.value().expect("pods").clone();
     recorded.pods[1].pod.metadata.name = "web".to_owned();
     snapshot.pods = Lookup::found("the API server", recorded);
@@ -367,7 +357,7 @@ fn a_name_that_two_pods_have_is_none() {
 
 #[test]
 fn without_entries_the_list_is_nil_as_a_kubelet_writes_it() {
-    let snapshot = node();
+    let snapshot = snapshot();
     let request = Request {
         remove: vec!["u1".to_owned(), "u2".to_owned(), "u3".to_owned()],
         force: true,

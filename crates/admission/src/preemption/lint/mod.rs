@@ -93,11 +93,12 @@ fn rule(pod: &Pod, gates: FeatureGates) -> Option<(PreemptionRule, &'static str)
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::objects::{self, Object};
     use kq_k8s::version::KubeletVersion;
     use serde_json::{Value, json};
 
-    fn found(pod: Value) -> Vec<String> {
-        let pod: Pod = serde_json::from_value(pod).expect("a pod");
+    fn found(pod: Object) -> Vec<String> {
+        let pod: Pod = pod.read();
         let gates = FeatureGates::for_version(KubeletVersion::ASSUMED);
         let lint = PreemptionLint::of([&pod], gates);
         let line = |finding: &Finding| {
@@ -107,80 +108,61 @@ mod tests {
         lint.items.iter().map(line).collect()
     }
 
-    fn pod(metadata: Value, spec: Value) -> Value {
-        let mut pod = json!({"metadata": {"namespace": "shop", "name": "web"},
-                             "spec": {"containers": [{"name": "c"}]}});
-        for (part, given) in [("metadata", metadata), ("spec", spec)] {
-            let fields = given.as_object().expect("fields").clone();
-            pod[part].as_object_mut().expect("fields").extend(fields);
-        }
-        pod
+    /// Describes a pod of a class; the class is not set where it is empty.
+    fn of_class(class: &str, priority: impl Into<Value>) -> Object {
+        objects::pod("shop/web").set("/spec/priorityClassName", class).priority(priority)
     }
 
     #[test]
     fn priorities_protect_where_they_are_critical() {
-        let daemon =
-            json!({"ownerReferences": [{"kind": "DaemonSet", "name": "a", "controller": true}]});
-        let system =
-            json!({"namespace": "kube-system", "ownerReferences": daemon["ownerReferences"]});
-        let file = json!({"annotations": {"kubernetes.io/config.source": "file"}});
-        let requests = json!([{"name": "c", "resources": {"requests": {"cpu": "100m"}}}]);
-        let high = json!({"priority": 1000, "priorityClassName": "high", "containers": requests});
-        let cluster = "system-cluster-critical";
-        let node = json!({"priority": 2_000_001_000, "priorityClassName": "system-node-critical"});
-        for (name, metadata, spec, expected) in [
-            ("no priority", json!({}), json!({"priority": 0}), ""),
+        let of_daemon_set = |pod: Object, namespace: &str| {
+            let owner = json!([{"kind": "DaemonSet", "name": "a", "controller": true}]);
+            pod.set("/metadata/namespace", namespace).set("/metadata/ownerReferences", owner)
+        };
+        let node = of_class("system-node-critical", 2_000_001_000);
+        let cluster = of_class("system-cluster-critical", 2_000_000_000);
+        let file = of_class("", Value::Null).config("source", "file").requests("cpu=100m");
+        for (name, pod, expected) in [
+            ("no priority", of_class("", 0), ""),
             (
                 "a class of the user's",
-                json!({}),
-                high,
+                of_class("high", 1000).requests("cpu=100m"),
                 "INFO priority-not-critical: priority 1000 (high), Burstable",
             ),
             (
                 "a DaemonSet",
-                daemon.clone(),
-                json!({"priority": 0}),
+                of_daemon_set(of_class("", 0), "shop"),
                 "INFO agent-not-critical: a DaemonSet's pod: priority 0, BestEffort",
             ),
             (
                 "an agent of the system",
-                system.clone(),
-                json!({}),
+                of_daemon_set(of_class("", Value::Null), "kube-system"),
                 "WARNING agent-not-critical: a DaemonSet's pod: no priority, BestEffort",
             ),
-            ("a critical agent", system, node.clone(), ""),
-            ("node-critical", json!({}), node, ""),
+            ("a critical agent", of_daemon_set(node.clone(), "kube-system"), ""),
+            ("node-critical", node, ""),
             (
                 "cluster-critical without requests",
-                json!({}),
-                json!({"priority": 2_000_000_000, "priorityClassName": cluster}),
+                cluster.clone(),
                 "WARNING critical-best-effort: a critical pod of priority 2000000000 without requests: \
                  BestEffort",
             ),
-            (
-                "cluster-critical with requests",
-                json!({}),
-                json!({"priority": 2_000_000_000, "priorityClassName": cluster, "containers": requests}),
-                "",
-            ),
-            ("static", file.clone(), json!({"containers": requests}), ""),
+            ("cluster-critical with requests", cluster.requests("cpu=100m"), ""),
+            ("static", file.clone(), ""),
             (
                 "static with a number",
-                file,
-                json!({"priority": 7, "containers": requests}),
+                file.priority(7),
                 "WARNING static-with-priority: a static pod with priority 7 in its manifest",
             ),
         ] {
             let expected: Vec<&str> =
                 Some(expected).filter(|it| !it.is_empty()).into_iter().collect();
-            assert_eq!(found(pod(metadata, spec)), expected, "{name}");
+            assert_eq!(found(pod), expected, "{name}");
         }
     }
 
     #[test]
     fn ended_pods_are_not_looked_at() {
-        let mut ended = pod(json!({}), json!({"priority": 1000}));
-        ended["status"] = json!({"phase": "Succeeded"});
-        assert!(found(ended).is_empty());
+        assert!(found(of_class("", 1000).phase("Succeeded")).is_empty());
     }
 }

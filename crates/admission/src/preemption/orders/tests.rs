@@ -4,7 +4,6 @@ use super::*;
 use crate::objects;
 use crate::preemption::restart_order;
 use crate::qualified;
-use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Checks that refuse nobody.
@@ -76,26 +75,17 @@ impl Plain {
     }
 
     fn pod(&self) -> Pod {
-        let mut requests = serde_json::Map::new();
-        if self.cpu > 0 {
-            requests.insert("cpu".to_owned(), json!(format!("{}m", self.cpu)));
-        }
-        if self.memory > 0 {
-            requests.insert("memory".to_owned(), json!(self.memory.to_string()));
-        }
-        let mut pod = objects::pod(&self.name).requests(json!(requests));
+        let cpu = (self.cpu > 0).then(|| format!("cpu={}m", self.cpu));
+        let memory = (self.memory > 0).then(|| format!("memory={}", self.memory));
+        let requests = cpu.into_iter().chain(memory).collect::<Vec<_>>().join(",");
+        let mut pod = objects::pod(&self.name).priority(self.priority).requests(&requests);
         if self.is_guaranteed {
-            pod = pod.set("/spec/containers/0/resources/limits", json!(requests));
+            pod = pod.limits(&requests);
         }
-        pod = match self.priority {
-            Some(priority) => pod.priority(priority),
-            None => pod.set("/spec/priority", serde_json::Value::Null),
-        };
         if self.is_static {
-            pod = pod.set("/metadata/annotations", json!({"kubernetes.io/config.source": "file"}));
+            pod = pod.config("source", "file");
         }
-        let created = format!("2026-01-01T00:00:{:02}Z", self.second);
-        pod.set("/metadata/creationTimestamp", created).read()
+        pod.created(format!("2026-01-01T00:00:{:02}Z", self.second)).read()
     }
 }
 
@@ -230,21 +220,12 @@ impl Chance {
     }
 }
 
-fn node(room: Room) -> NodeObject {
-    let list = json!({
-        "cpu": format!("{}m", room.cpu), "memory": room.memory.to_string(), "pods": room.pods.to_string(),
-    });
-    let node = json!({
-        "apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"},
-        "status": {"capacity": list, "allocatable": list},
-    });
-    serde_json::from_value(node).expect("a Node object")
-}
-
 fn searched(pods: &[Plain], room: Room, most_admissions: usize) -> BTreeMap<String, PossibleEnds> {
     let all: Vec<Pod> = pods.iter().map(Plain::pod).collect();
     let order = restart_order(&all.iter().collect::<Vec<_>>());
-    let (node, rules) = (node(room), KubeletRules::default());
+    let amounts = format!("cpu={}m,memory={},pods={}", room.cpu, room.memory, room.pods);
+    let node: NodeObject = objects::node("n").amounts(&amounts).read();
+    let rules = KubeletRules::default();
     let any = AnyOrder::of(&order, &node, &NoChecks, &rules, most_admissions);
     order.iter().map(|pod| pod.metadata.name.clone()).zip(any.pods).collect()
 }

@@ -248,11 +248,6 @@ mod tests {
     use crate::manager::{Affinities, Device, HEALTHY, SilentPlugins};
     use crate::objects;
 
-    /// Returns a pod with init containers and others that need so many.
-    fn pod(init: &[i64], app: &[i64]) -> Pod {
-        objects::with_limits("u", "a/r", init, app).read()
-    }
-
     /// Returns every order of so many numbers.
     fn orders(count: usize) -> Vec<Vec<usize>> {
         let Some(last) = count.checked_sub(1) else { return vec![Vec::new()] };
@@ -286,7 +281,7 @@ mod tests {
             (&[], &[3, 1], &[0, 0, 1, 1], Restricted, false),
         ];
         for (init, app, nodes, policy, known) in rows {
-            let pod = pod(init, app);
+            let pod: Pod = objects::pod("u").limits_of("a/r", init, app).read();
             let name = format!("{init:?} {app:?} {nodes:?} {policy:?}");
             let manager = TopologyManager::new(
                 *policy,

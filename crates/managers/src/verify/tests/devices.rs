@@ -1,13 +1,14 @@
 //! `kubelet_internal_checkpoint`
 
 use super::{judge, told};
+use crate::objects::{self, Object};
 use crate::verify::{Verification, VerifyContext};
 use kq_facts::checkpoint::StateFile;
 use kq_facts::checkpoint::device::{DeviceCheckpoint, PodDevicesEntry};
 use kq_facts::lookup::Lookup;
 use kq_facts::node_pods::NodePods;
 use kq_facts::snapshot::{PodSource, RecordedPods, Snapshot};
-use kq_k8s::manifest::load;
+use serde_json::json;
 use std::collections::BTreeMap;
 
 const RESOURCE: &str = "example.com/gpu";
@@ -33,24 +34,14 @@ fn of(bytes: &[u8], known: &VerifyContext<'_>) -> Verification {
     judge(StateFile::Devices, bytes, known)
 }
 
-/// A node with a pod `p`: `i` is an init container, `s` a sidecar, `c` and `d` are containers.
-fn node(more: &str) -> Snapshot {
-    let pods = format!(
-        r#"{{"kind":"List","apiVersion":"v1","items":[{{"kind":"Pod","apiVersion":"v1",
-        "metadata":{{"name":"p","uid":"p"}},"status":{{"phase":"Running"}},
-        "spec":{{"initContainers":[{{"name":"i"}},{{"name":"s","restartPolicy":"Always"}}],
-        "containers":[{{"name":"c"}},{{"name":"d"}}]}}}}{more}]}}"#
-    );
-    let loaded = load("pods", pods.as_bytes());
-    assert_eq!(loaded.problems.len(), 0, "{:?}", loaded.problems);
-    let recorded = RecordedPods {
-        with_labels: true,
-        source: PodSource::Files,
-        pods: loaded.pods,
-        with_probes: true,
-        left_out: Vec::new(),
-        notes: Vec::new(),
-    };
+/// Returns what is known of a node with a pod `p`: `i` is an init container, `s` a sidecar, `c` and `d` are
+/// containers.
+fn snapshot(other: Option<Object>) -> Snapshot {
+    let init = json!([{"name": "i"}, {"name": "s", "restartPolicy": "Always"}]);
+    let containers = json!([{"name": "c"}, {"name": "d"}]);
+    let pod = objects::pod("p").init_containers(init).containers(containers);
+    let pods = objects::loaded([pod].into_iter().chain(other));
+    let recorded = RecordedPods { source: PodSource::Files, pods, ..RecordedPods::default() };
     Snapshot { pods: Lookup::found("pods", recorded), ..Snapshot::default() }
 }
 
@@ -98,7 +89,7 @@ fn entries_that_no_kubelet_writes_are_told() {
     assert_eq!(places, expected);
     let mut moved = entry("q", "c", &["a"]);
     moved.device_ids = Some(BTreeMap::from([(1, Some(vec!["a".to_owned()]))]));
-    let node = node("");
+    let node = snapshot(None);
     let pods = NodePods::of(&node);
     let known = VerifyContext { pods: Some(&pods), ..VerifyContext::default() };
     let bytes = file(vec![entry("p", "c", &["a"]), moved]);
@@ -107,15 +98,9 @@ fn entries_that_no_kubelet_writes_are_told() {
 
 #[test]
 fn who_may_share_a_device_depends_on_the_pods() {
-    let alone = node("");
-    let both = node(
-        r#",{"kind":"Pod","apiVersion":"v1","metadata":{"name":"q","uid":"q"},
-        "spec":{"containers":[{"name":"c"}]},"status":{"phase":"Running"}}"#,
-    );
-    let ended = node(
-        r#",{"kind":"Pod","apiVersion":"v1","metadata":{"name":"q","uid":"q"},
-        "spec":{"containers":[{"name":"c"}]},"status":{"phase":"Succeeded"}}"#,
-    );
+    let alone = snapshot(None);
+    let both = snapshot(Some(objects::pod("q")));
+    let ended = snapshot(Some(objects::pod("q").phase("Succeeded")));
     let nothing = Snapshot::default();
     // The owners of one device, the node, what is told, how the advice begins.
     type Row<'a> = (&'a [(&'a str, &'a str)], &'a Snapshot, &'a str, &'a str);

@@ -10,8 +10,8 @@ fn end(code: i32, reason: &str, at: &str) -> Value {
 
 fn pod(phase: &str, state: Value, last: Value, restarts: i32) -> Pod {
     let status = json!({"name": "c", "state": state, "lastState": last, "restartCount": restarts});
-    let pod = objects::pod("web").set("/spec/restartPolicy", "Never").set("/status/phase", phase);
-    pod.set("/status/containerStatuses", json!([status])).read()
+    let pod = objects::pod("web").set("/spec/restartPolicy", "Never").phase(phase);
+    pod.statuses(json!([status])).read()
 }
 
 fn at(time: &str) -> Timestamp {

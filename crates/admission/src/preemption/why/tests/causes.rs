@@ -6,75 +6,62 @@ use super::*;
 fn each_status_has_its_cause() {
     use Cause::*;
     use Certainty::{Certain, Likely, Possible};
-    let oom = |phase: &'static str, state: &'static str| {
-        move |pod: &mut Value| {
-            pod["status"] = json!({"phase": phase, "containerStatuses": [{"name": "c", state: {
-                "terminated": {"reason": "OOMKilled", "exitCode": 137}}}]});
-        }
+    let oom = |phase: &str, state: &str| {
+        let end = json!({"terminated": {"reason": "OOMKilled", "exitCode": 137}});
+        web().phase(phase).statuses(json!([{"name": "c", state: end}]))
     };
     let low = "The node was low on resource: memory. Threshold quantity: 100Mi, available: 90Mi.";
-    let rows: Vec<(&str, Pod, Cause, Certainty)> = vec![
-        ("running", pod("web", |_| {}), NotKilled, Certain),
-        ("ended", pod("web", |it| it["status"]["phase"] = json!("Succeeded")), Ended, Likely),
-        ("failed", pod("web", ended("", "")), Ended, Likely),
-        ("failed, out of memory", pod("web", oom("Failed", "state")), OutOfMemory, Certain),
-        ("restarted, out of memory", pod("web", oom("Running", "lastState")), OutOfMemory, Certain),
-        ("what came before the end", pod("web", oom("Failed", "lastState")), Ended, Likely),
-        ("its node was lost", pod("web", ended("NodeLost", "")), Unknown, Possible),
-        ("lost", pod("web", |it| it["status"]["phase"] = json!("Unknown")), Unknown, Possible),
-        (
-            "deleted",
-            pod("web", |it| it["metadata"]["deletionTimestamp"] = json!("2026-11-20T11:00:30Z")),
-            Deleted,
-            Likely,
-        ),
+    let rows: Vec<(&str, Object, Cause, Certainty)> = vec![
+        ("running", web(), NotKilled, Certain),
+        ("ended", web().phase("Succeeded"), Ended, Likely),
+        ("failed", ended("", ""), Ended, Likely),
+        ("failed, out of memory", oom("Failed", "state"), OutOfMemory, Certain),
+        ("restarted, out of memory", oom("Running", "lastState"), OutOfMemory, Certain),
+        ("what came before the end", oom("Failed", "lastState"), Ended, Likely),
+        ("its node was lost", ended("NodeLost", ""), Unknown, Possible),
+        ("lost", web().phase("Unknown"), Unknown, Possible),
+        ("deleted", web().deleted("2026-11-20T11:00:30Z"), Deleted, Likely),
         (
             "preempted by the kubelet",
-            pod("web", ended("Preempting", "Preempted in order to admit critical pod")),
+            ended("Preempting", "Preempted in order to admit critical pod"),
             PreemptedByKubelet,
             Certain,
         ),
-        ("evicted", pod("web", ended("Evicted", low)), EvictedByKubelet, Certain),
+        ("evicted", ended("Evicted", low), EvictedByKubelet, Certain),
         (
             "refused for pressure",
-            pod(
-                "web",
-                ended("Evicted", "Pod was rejected: The node had condition: [DiskPressure]. "),
-            ),
+            ended("Evicted", "Pod was rejected: The node had condition: [DiskPressure]. "),
             RefusedAtAdmission,
             Certain,
         ),
         (
             "refused by an older kubelet",
-            pod("web", ended("Evicted", "Pod The node had condition: [DiskPressure]. ")),
+            ended("Evicted", "Pod The node had condition: [DiskPressure]. "),
             RefusedAtAdmission,
             Certain,
         ),
-        ("no room", pod("web", ended("OutOfcpu", "")), RefusedAtAdmission, Certain),
-        ("no labels", pod("web", ended("NodeAffinity", "")), RefusedAtAdmission, Certain),
+        ("no room", ended("OutOfcpu", ""), RefusedAtAdmission, Certain),
+        ("no labels", ended("NodeAffinity", ""), RefusedAtAdmission, Certain),
         (
             "some other check",
-            pod("web", ended("NewCheck", "Pod was rejected: no")),
+            ended("NewCheck", "Pod was rejected: no"),
             RefusedAtAdmission,
             Certain,
         ),
         (
             "shut down",
-            pod(
-                "web",
-                ended("Terminated", "Pod was terminated in response to imminent node shutdown."),
-            ),
+            ended("Terminated", "Pod was terminated in response to imminent node shutdown."),
             NodeShutdown,
             Certain,
         ),
         (
             "refused by a node that shuts down",
-            pod("web", ended("NodeShutdown", "Pod was rejected as the node is shutting down.")),
+            ended("NodeShutdown", "Pod was rejected as the node is shutting down."),
             RefusedAtAdmission,
             Certain,
         ),
-        ("too long", pod("web", ended("DeadlineExceeded", "")), DeadlineExceeded, Certain),
-        ("a program's own reason", pod("web", ended("Mine", "")), Ended, Likely),
+        ("too long", ended("DeadlineExceeded", ""), DeadlineExceeded, Certain),
+        ("a program's own reason", ended("Mine", ""), Ended, Likely),
     ];
     for (name, pod, cause, certainty) in rows {
         let answer = ask(&[pod], Some(&[]), None);
@@ -113,33 +100,25 @@ fn each_condition_has_its_cause() {
         ("TerminationByKubelet", "of a later kubelet", EndedByKubelet),
         ("OfTheFuture", "", Deleted),
     ] {
-        let disrupted = pod("web", |it| {
-            disrupted(reason, message)(it);
-            // The kubelet writes its own with a final phase.
-            if reason == "TerminationByKubelet" {
-                it["status"]["phase"] = json!("Failed");
-            }
-        });
+        let mut disrupted = disrupted(reason, message);
+        // The kubelet writes its own with a final phase.
+        if reason == "TerminationByKubelet" {
+            disrupted = disrupted.phase("Failed");
+        }
         let answer = ask(&[disrupted], Some(&[]), None);
         assert_eq!(answer.cause, cause, "{reason}: {message}");
         let is_sure = answer.certainty == Certainty::Certain;
         assert_eq!(is_sure, cause != Deleted, "{reason}: {message}");
     }
     // The reason of the status adds to the condition.
-    let evicted = pod("web", |it| {
-        disrupted("TerminationByKubelet", "of a later kubelet")(it);
-        it["status"]["phase"] = json!("Failed");
-        it["status"]["reason"] = json!("Evicted");
-    });
+    let evicted = disrupted("TerminationByKubelet", "of a later kubelet").phase("Failed");
+    let evicted = evicted.set("/status/reason", "Evicted");
     assert_eq!(ask(&[evicted], Some(&[]), None).cause, EvictedByKubelet);
-    let stays = pod("web", |it| {
-        disrupted("PreemptionByScheduler", "")(it);
-        it["metadata"]["deletionTimestamp"] = Value::Null;
-    });
+    let stays = disrupted("PreemptionByScheduler", "").deleted(Value::Null);
     let answer = ask(std::slice::from_ref(&stays), Some(&[]), None);
     assert_eq!((answer.cause, answer.certainty), (NotKilled, Certainty::Likely), "an hour later");
     let mut no_more = stays;
-    no_more.status.conditions[0].status = "False".to_owned();
+    no_more["status"]["conditions"][0]["status"] = json!("False");
     assert_eq!(ask(&[no_more], Some(&[]), None).cause, NotKilled);
 }
 
@@ -229,11 +208,11 @@ fn what_was_announced_need_not_have_come() {
     assert_eq!(answer.cause, Cause::DeletedByTaintManager, "{answer:?}");
 
     let told = events(vec![event("uid-web", "kubelet", "Preempting", "Preempted")]);
-    let answer = ask(&[pod("web", |_| {})], Some(&told), None);
+    let answer = ask(&[web()], Some(&told), None);
     let expected = (Cause::NotKilled, Certainty::Likely);
     assert_eq!((answer.cause, answer.certainty), expected, "{answer:?}");
     // A file with the pod may be older than the event.
-    let web = pod("web", |_| {});
+    let web: Pod = web().read();
     let traces = Traces {
         pods: Ok(vec![&web]),
         events: Ok(&told),
@@ -249,12 +228,9 @@ fn what_was_announced_need_not_have_come() {
 
 #[test]
 fn a_pod_that_had_run_was_not_taken_in_again() {
-    let refused = pod("web", ended("NodeAffinity", "Pod was rejected: no"));
-    let had_run = pod("web", |it| {
-        ended("NodeAffinity", "Pod was rejected: no")(it);
-        it["status"]["containerStatuses"] =
-            json!([{"name": "c", "state": {"terminated": {"exitCode": 137}}}]);
-    });
+    let refused = ended("NodeAffinity", "Pod was rejected: no");
+    let status = json!([{"name": "c", "state": {"terminated": {"exitCode": 137}}}]);
+    let had_run = refused.clone().statuses(status);
     let told = events(vec![event("uid-web", "kubelet", "SMTAlignmentError", "no")]);
     for (name, pods, said) in [
         ("never ran", &[refused][..], "nothing shows that it had run here"),
@@ -276,9 +252,7 @@ fn a_resize_that_is_refused_is_no_refused_pod() {
              pod=\"shop/web\" reason=\"OutOfcpu\" message=\"no\"{operation}\n"
         )
     };
-    let runs = pod("web", |it| {
-        it["status"]["containerStatuses"] = json!([{"name": "c", "state": {"running": {}}}]);
-    });
+    let runs = web().statuses(json!([{"name": "c", "state": {"running": {}}}]));
     let refused = Cause::RefusedAtAdmission;
     for (name, pods, operation, cause, certainty) in [
         ("an addition", &[][..], " operation=\"add\"", refused, Certainty::Certain),

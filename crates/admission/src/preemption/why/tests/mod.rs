@@ -5,30 +5,33 @@ mod preemptors;
 mod sequel;
 
 use super::*;
-use crate::objects;
+use crate::objects::{self, Object};
 use kq_facts::events::read_events;
 use serde_json::{Value, json};
 
-fn pod(name: &str, change: impl FnOnce(&mut Value)) -> Pod {
-    let pod = objects::pod(&format!("shop/{name}")).on("n1").priority(100);
-    let pod = pod.set("/metadata/uid", format!("uid-{name}"));
-    let mut pod = pod.set("/status/startTime", "2026-11-20T10:00:00Z").json();
-    change(&mut pod);
-    serde_json::from_value(pod).expect("a pod")
+/// Describes a pod of the namespace shop that has run on n1 for an hour.
+fn shop(name: &str) -> Object {
+    let pod = objects::pod(&format!("shop/{name}")).uid(&format!("uid-{name}")).on("n1");
+    pod.priority(100).started("2026-11-20T10:00:00Z")
 }
 
-fn ended(reason: &str, message: &str) -> impl FnOnce(&mut Value) {
-    move |pod| pod["status"] = json!({"phase": "Failed", "reason": reason, "message": message})
+/// Describes the pod in question.
+fn web() -> Object {
+    shop("web")
 }
 
-fn disrupted(reason: &str, message: &str) -> impl FnOnce(&mut Value) {
-    move |pod| {
-        pod["metadata"]["deletionTimestamp"] = json!("2026-11-20T11:00:30Z");
-        pod["status"]["conditions"] = json!([{
-            "type": "DisruptionTarget", "status": "True", "reason": reason, "message": message,
-            "lastTransitionTime": "2026-11-20T11:00:00Z",
-        }]);
-    }
+/// The same in a final phase.
+fn ended(reason: &str, message: &str) -> Object {
+    web().set("/status", json!({"phase": "Failed", "reason": reason, "message": message}))
+}
+
+/// The same while it is being deleted.
+fn disrupted(reason: &str, message: &str) -> Object {
+    let condition = json!({
+        "type": "DisruptionTarget", "status": "True", "reason": reason, "message": message,
+        "lastTransitionTime": "2026-11-20T11:00:00Z",
+    });
+    web().deleted("2026-11-20T11:00:30Z").set("/status/conditions", json!([condition]))
 }
 
 fn event(uid: &str, reporter: &str, reason: &str, message: &str) -> Value {
@@ -40,10 +43,11 @@ fn event(uid: &str, reporter: &str, reason: &str, message: &str) -> Value {
 }
 
 fn events(items: Vec<Value>) -> Vec<PodEvent> {
-    read_events(objects::list(items).to_string().as_bytes()).expect("events")
+    read_events(json!({"kind": "List", "items": items}).to_string().as_bytes()).expect("events")
 }
 
-fn ask(pods: &[Pod], events: Option<&[PodEvent]>, log: Option<&str>) -> PreemptionCause {
+fn ask(pods: &[Object], events: Option<&[PodEvent]>, log: Option<&str>) -> PreemptionCause {
+    let pods: Vec<Pod> = pods.iter().map(|pod| pod.clone().read()).collect();
     let log = log.map(|text| KubeletLog::read(text.as_bytes()).expect("a log"));
     let traces = Traces {
         pods: Ok(pods.iter().collect()),
@@ -81,7 +85,7 @@ fn of_several_pods_in_a_log_the_last_is_meant() {
 
 #[test]
 fn a_name_that_is_not_there_has_a_nearest_one() {
-    let pods = [pod("burst-high-500", |_| {}), pod("web", |_| {})];
+    let pods: [Pod; 2] = [shop("burst-high-500").read(), web().read()];
     let near = |name: &str| {
         let traces = Traces {
             pods: Ok(pods.iter().collect()),
@@ -111,25 +115,21 @@ fn a_name_that_is_not_there_has_a_nearest_one() {
 fn a_pod_that_took_the_name_over_is_not_the_one_that_was_killed() {
     let killed = event("u1", "default-scheduler", "Preempted", "Preempted by shop/big on node n1");
     let own = event("uid-web", "kubelet", "Started", "Started container c");
-    let answer = ask(&[pod("web", |_| {})], Some(&events(vec![own.clone(), killed.clone()])), None);
+    let answer = ask(&[web()], Some(&events(vec![own.clone(), killed.clone()])), None);
     assert_eq!((answer.cause, answer.uid.as_deref()), (Cause::PreemptedByScheduler, Some("u1")));
     assert!(
         !answer.exists && answer.basis.warnings[0].text.contains("another UID now"),
         "{answer:?}"
     );
     // Who was killed itself is asked about itself.
-    let evicted = pod("web", ended("Evicted", ""));
+    let evicted = ended("Evicted", "");
     let answer = ask(&[evicted], Some(&events(vec![own, killed])), None);
     assert_eq!((answer.cause, answer.uid.as_deref()), (Cause::EvictedByKubelet, Some("uid-web")));
 }
 
 #[test]
 fn what_nobody_knows_is_no_answer() {
-    let two = [pod("web", |_| {}), {
-        let mut other = pod("web", |_| {});
-        other.metadata.namespace = "other".to_owned();
-        other
-    }];
+    let two: [Pod; 2] = [web().read(), web().set("/metadata/namespace", "other").read()];
     let traces = |pods: Vec<_>| Traces {
         pods: Ok(pods),
         events: Err("forbidden".to_owned()),
@@ -143,7 +143,7 @@ fn what_nobody_knows_is_no_answer() {
     assert_eq!(error, "web means more than one pod: other/web, shop/web");
     let error = why("db", two.iter().collect()).expect_err("none").to_string();
     assert_eq!(error, "no pod db, and no trace of one: 2 pods; events: forbidden");
-    let lost = pod("web", |it| it["status"]["phase"] = json!("Unknown"));
+    let lost: Pod = web().phase("Unknown").read();
     let answer = why("web", vec![&lost]).expect("an answer");
     assert!(
         answer.cause.is_open() && answer.basis.missing[0].text.contains("forbidden"),

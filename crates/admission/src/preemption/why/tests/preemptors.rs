@@ -2,6 +2,26 @@
 
 use super::*;
 
+const NOMINATED: &str = "/status/nominatedNodeName";
+
+/// Describes the pod in question as the kubelet leaves it.
+fn preempted() -> Object {
+    ended("Preempting", "Preempted in order to admit critical pod")
+}
+
+/// The same with the time at which it was preempted.
+fn preempted_at_eleven() -> Object {
+    let condition = json!({
+        "type": "DisruptionTarget", "status": "True", "reason": "TerminationByKubelet",
+        "lastTransitionTime": "2026-11-20T11:00:00Z",
+    });
+    preempted().set("/status/conditions", json!([condition]))
+}
+
+fn critical(name: &str, start: &str) -> Object {
+    shop(name).priority(2_000_000_000).started(&format!("2026-11-20T{start}Z"))
+}
+
 #[test]
 fn the_log_tells_for_whom() {
     let line = |text: &str| format!("I1120 11:00:00.000000       1 a.go:1] {text}\n");
@@ -24,10 +44,7 @@ fn the_log_tells_for_whom() {
     let evicted = line(r#""Eviction manager: pod is evicted successfully" pod="shop/web""#);
     assert_eq!(ask(&[], None, Some(&evicted)).cause, Cause::EvictedByKubelet);
     let other = preempting.replace("uid-web", "uid-of-another");
-    assert_eq!(
-        ask(&[pod("web", |_| {})], None, Some(&other)).uid.as_deref(),
-        Some("uid-of-another")
-    );
+    assert_eq!(ask(&[web()], None, Some(&other)).uid.as_deref(), Some("uid-of-another"));
 }
 
 #[test]
@@ -39,7 +56,7 @@ fn the_schedulers_event_names_the_pod_in_many_ways() {
         event
     };
     let said = |message: &str| event("u1", "default-scheduler", "Preempted", message);
-    let big = pod("big", |it| it["status"]["nominatedNodeName"] = json!("n1"));
+    let big = shop("big").set(NOMINATED, "n1");
     let of_big = {
         let mut of_big =
             event("uid-big", "default-scheduler", "Scheduled", "Successfully assigned");
@@ -91,27 +108,12 @@ fn a_scheduler_that_names_nobody_leaves_candidates() {
         "Preempted by a pod on node n1",
     )]);
     let pods = [
-        pod("web", |it| {
-            disrupted("PreemptionByScheduler", "")(it);
-            it["metadata"]["uid"] = json!("u1");
-        }),
-        pod("nominated", |it| {
-            it["spec"] = json!({"priority": 200});
-            it["status"] = json!({"phase": "Pending", "nominatedNodeName": "n1"});
-        }),
-        pod("nominated-elsewhere", |it| {
-            it["spec"]["priority"] = json!(200);
-            it["status"]["nominatedNodeName"] = json!("n2");
-        }),
-        pod("after", |it| {
-            it["spec"]["priority"] = json!(200);
-            it["status"]["startTime"] = json!("2026-11-20T11:00:40Z");
-        }),
-        pod("no-higher", |it| it["status"]["startTime"] = json!("2026-11-20T11:00:40Z")),
-        pod("much-later", |it| {
-            it["spec"]["priority"] = json!(200);
-            it["status"]["startTime"] = json!("2026-11-20T11:10:41Z");
-        }),
+        disrupted("PreemptionByScheduler", "").uid("u1"),
+        objects::pod("shop/nominated").priority(200).phase("Pending").set(NOMINATED, "n1"),
+        shop("nominated-elsewhere").priority(200).set(NOMINATED, "n2"),
+        shop("after").priority(200).started("2026-11-20T11:00:40Z"),
+        shop("no-higher").started("2026-11-20T11:00:40Z"),
+        shop("much-later").priority(200).started("2026-11-20T11:10:41Z"),
     ];
     let answer = ask(&pods, Some(&events), None);
     let possible = Certainty::Possible;
@@ -120,36 +122,18 @@ fn a_scheduler_that_names_nobody_leaves_candidates() {
 
 #[test]
 fn critical_pods_that_start_right_after_are_candidates() {
-    let victim = pod("web", |it| {
-        ended("Preempting", "Preempted in order to admit critical pod")(it);
-        it["status"]["conditions"] = json!([{
-            "type": "DisruptionTarget", "status": "True", "reason": "TerminationByKubelet",
-            "lastTransitionTime": "2026-11-20T11:00:00Z",
-        }]);
-    });
-    let critical = |name: &str, start: &str| {
-        pod(name, |it| {
-            it["spec"]["priority"] = json!(2_000_000_000);
-            it["status"]["startTime"] = json!(start);
-        })
-    };
-    let one = critical("dns", "2026-11-20T11:00:00Z");
-    let elsewhere = {
-        let mut pod = critical("elsewhere", "2026-11-20T11:00:01Z");
-        pod.spec.node_name = "n2".to_owned();
-        pod
-    };
-    let others = [
-        elsewhere,
-        critical("before", "2026-11-20T10:59:50Z"),
-        critical("much-later", "2026-11-20T11:10:01Z"),
-        pod("not-critical", |it| it["status"]["startTime"] = json!("2026-11-20T11:00:00Z")),
+    let alone = [
+        preempted_at_eleven(),
+        critical("dns", "11:00:00"),
+        critical("elsewhere", "11:00:01").on("n2"),
+        critical("before", "10:59:50"),
+        critical("much-later", "11:10:01"),
+        shop("not-critical").started("2026-11-20T11:00:00Z"),
     ];
-    let alone = [&[victim.clone(), one.clone()], &others[..]].concat();
     let answer = ask(&alone, Some(&[]), None);
     assert_eq!(for_whom(&answer), [("shop/dns", Certainty::Likely)]);
     assert!(answer.basis.missing[0].to_string().contains("--kubelet-log"), "{:?}", answer.basis);
-    let two = [&alone[..], &[critical("proxy", "2026-11-20T11:00:20Z")]].concat();
+    let two = [&alone[..], &[critical("proxy", "11:00:20")]].concat();
     let possible = Certainty::Possible;
     assert_eq!(
         for_whom(&ask(&two, Some(&[]), None)),
@@ -159,33 +143,14 @@ fn critical_pods_that_start_right_after_are_candidates() {
 
 #[test]
 fn of_a_candidate_it_is_said_what_makes_it_less_sure() {
-    let victim = |at: &str| {
-        let at = at.to_owned();
-        pod("web", move |it| {
-            ended("Preempting", "Preempted in order to admit critical pod")(it);
-            it["status"]["containerStatuses"] = json!([{"name": "c", "state": {"terminated": {
-                "exitCode": 137, "reason": "Error", "finishedAt": at}}}]);
-        })
-    };
-    let critical = pod("dns", |it| {
-        it["spec"]["priority"] = json!(2_000_000_000);
-        it["status"]["startTime"] = json!("2026-11-20T11:00:40Z");
-    });
+    let known = preempted().statuses(json!([{"name": "c", "state": {"terminated": {
+        "exitCode": 137, "reason": "Error", "finishedAt": "2026-11-20T11:00:30Z"}}}]));
+    let critical = critical("dns", "11:00:40");
     let told =
         [event("uid-web", "kubelet", "Preempting", "Preempted in order to admit critical pod")];
     let told = events(told.to_vec());
-    let refused = {
-        let mut pod = critical.clone();
-        pod.status.phase = "Failed".to_owned();
-        pod.status.reason = "NodePorts".to_owned();
-        pod
-    };
-    let nowhere = {
-        let mut pod = victim("2026-11-20T11:00:30Z");
-        pod.spec.node_name = String::new();
-        pod
-    };
-    let known = victim("2026-11-20T11:00:30Z");
+    let refused = critical.clone().phase("Failed").set("/status/reason", "NodePorts");
+    let nowhere = known.clone().on("");
     for (name, victim, events, critical, certainty, said) in [
         ("by the event", &known, &told[..], &critical, Certainty::Likely, "nothing names it"),
         (
@@ -222,24 +187,12 @@ fn of_a_candidate_it_is_said_what_makes_it_less_sure() {
 
 #[test]
 fn a_critical_pod_is_not_the_reason_because_it_is_there() {
-    let victim = pod("web", |it| {
-        ended("Preempting", "Preempted in order to admit critical pod")(it);
-        it["status"]["conditions"] = json!([{
-            "type": "DisruptionTarget", "status": "True", "reason": "TerminationByKubelet",
-            "lastTransitionTime": "2026-11-20T11:00:00Z",
-        }]);
-    });
-    let critical = |name: &str, start: &str| {
-        pod(name, |it| {
-            it["spec"]["priority"] = json!(2_000_000_000);
-            it["status"]["startTime"] = json!(format!("2026-11-20T{start}Z"));
-        })
-    };
-    let refused = pod("refused", |it| {
-        ended("OutOfpods", "Pod was rejected: no room")(it);
-        it["status"]["containerStatuses"] = json!([{"name": "c", "state": {"terminated": {
-            "exitCode": 137, "finishedAt": "2026-11-20T11:00:02Z"}}}]);
-    });
+    let victim = preempted_at_eleven();
+    let refused = ended("OutOfpods", "Pod was rejected: no room").statuses(json!([
+        {"name": "c", "state": {"terminated": {
+            "exitCode": 137, "finishedAt": "2026-11-20T11:00:02Z"}}},
+    ]));
+    let refused = refused.set("/metadata/name", "refused").uid("uid-refused");
     let late = critical("late", "11:05:00");
     let answer = ask(&[victim.clone(), late], Some(&[]), None);
     assert_eq!(for_whom(&answer), [("shop/late", Certainty::Possible)], "minutes later");

@@ -31,30 +31,28 @@ const BECAME: [Became; 7] = [
 ];
 
 /// Returns the pod, with a restart policy under which it can end by itself.
-fn that_became(became: Became, condition: Option<&str>) -> Option<Pod> {
+fn that_became(became: Became, condition: Option<&str>) -> Option<Object> {
     use Became::*;
-    let ended = |pod: &mut Value, phase: &str, at: &str| {
-        pod["status"]["phase"] = json!(phase);
-        pod["status"]["containerStatuses"] = json!([{"name": "c", "state": {"terminated": {
-            "exitCode": 0, "reason": "Completed", "finishedAt": at}}}]);
+    let ended = |pod: Object, at: &str| {
+        pod.phase("Succeeded").statuses(json!([{"name": "c", "state": {"terminated": {
+            "exitCode": 0, "reason": "Completed", "finishedAt": at}}}]))
     };
-    let change = |it: &mut Value| {
-        it["spec"]["restartPolicy"] = json!("Never");
-        match became {
-            Gone | RunsStill | Runs => {}
-            Ended => ended(it, "Succeeded", "2026-11-20T11:00:05Z"),
-            EndedBefore => ended(it, "Succeeded", "2026-11-20T10:00:00Z"),
-            Deleted => it["metadata"]["deletionTimestamp"] = json!("2026-11-20T11:00:30Z"),
-            DeletedLater => it["metadata"]["deletionTimestamp"] = json!("2026-11-20T11:30:30Z"),
-        }
-        if let Some(reason) = condition {
-            it["status"]["conditions"] = json!([{
-                "type": "DisruptionTarget", "status": "True", "reason": reason,
-                "message": "Pod was preempted by Kubelet to accommodate a critical pod.",
-                "lastTransitionTime": "2026-11-20T11:00:00Z"}]);
-        }
+    let pod = web().set("/spec/restartPolicy", "Never");
+    let pod = match became {
+        Gone => return None,
+        RunsStill | Runs => pod,
+        Ended => ended(pod, "2026-11-20T11:00:05Z"),
+        EndedBefore => ended(pod, "2026-11-20T10:00:00Z"),
+        Deleted => pod.deleted("2026-11-20T11:00:30Z"),
+        DeletedLater => pod.deleted("2026-11-20T11:30:30Z"),
     };
-    (became != Gone).then(|| pod("web", change))
+    let Some(reason) = condition else { return Some(pod) };
+    let condition = json!({
+        "type": "DisruptionTarget", "status": "True", "reason": reason,
+        "message": "Pod was preempted by Kubelet to accommodate a critical pod.",
+        "lastTransitionTime": "2026-11-20T11:00:00Z",
+    });
+    Some(pod.set("/status/conditions", json!([condition])))
 }
 
 #[test]
@@ -157,7 +155,8 @@ fn each_row_of_the_table() {
                 Condition(reason) => Some(reason),
                 _ => None,
             };
-            let pods: Vec<Pod> = that_became(became, condition).into_iter().collect();
+            let pods: Vec<Pod> =
+                that_became(became, condition).map(Object::read).into_iter().collect();
             let told = match from {
                 Event(uid, reporter, reason, message) => {
                     events(vec![event(uid, reporter, reason, message)])
