@@ -34,3 +34,7 @@ pub mod swap;
 pub mod total;
 pub mod view;
 mod youki;
+
+#[cfg(test)]
+#[path = "../../../tests/support/objects.rs"]
+mod objects;

@@ -58,3 +58,7 @@ pub use prepare::{Job, JobFacts, Unsendable};
 pub use results::{ContainerId, ResultsCache, Verdict};
 pub use retry::{Conclusion, MAX_ATTEMPTS, Next, Retry, unusable};
 pub use target::{Status, Target, host_of, is_loopback};
+
+#[cfg(test)]
+#[path = "../../../tests/support/objects.rs"]
+mod objects;

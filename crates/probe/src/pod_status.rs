@@ -324,19 +324,19 @@ fn of_pod(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::objects;
     use kq_k8s::version::KubeletVersion;
     use serde_json::json;
 
     const RUNNING: State = State::Running { started_at: Some(Timestamp(1)) };
 
-    fn pod() -> Pod {
+    /// Returns a pod whose container and sidecar are probed.
+    fn probed() -> Pod {
         let probe = json!({"exec": {"command": ["true"]}});
-        let pod = json!({"spec": {
-            "containers": [{"name": "app", "startupProbe": probe, "readinessProbe": probe}],
-            "initContainers": [
-                {"name": "once"},
-                {"name": "log", "restartPolicy": "Always", "readinessProbe": probe}]}});
-        serde_json::from_value(pod).expect("a pod")
+        let app = json!({"name": "app", "startupProbe": probe, "readinessProbe": probe});
+        let log = json!({"name": "log", "restartPolicy": "Always", "readinessProbe": probe});
+        let pod = objects::pod("web").init_containers(json!([{"name": "once"}, log]));
+        pod.containers(json!([app])).read()
     }
 
     fn status(name: &str, state: State, started: Option<bool>) -> ContainerFacts {
@@ -346,7 +346,7 @@ mod tests {
 
     /// Returns what is said of each container; the kubelet started an hour after they did.
     fn said(status: &PodFacts, version: u32, readiness: &[(&str, Verdict)]) -> Vec<String> {
-        let pod = pod();
+        let pod = probed();
         let rules = KubeletRules::for_version(KubeletVersion::new(1, version));
         let readiness = readiness
             .iter()
@@ -429,7 +429,7 @@ mod tests {
 
     #[test]
     fn workers_are_made_for_containers_and_sidecars() {
-        let workers = workers_of(&pod());
+        let workers = workers_of(&probed());
         let expected = [
             ("app", ProbeType::Startup),
             ("app", ProbeType::Readiness),

@@ -221,24 +221,26 @@ impl fmt::Display for HandlerKind {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::objects;
+    use serde_json::json;
 
-    fn pod() -> Pod {
-        serde_json::from_str(
-            r#"{"metadata":{"name":"web","namespace":"shop"},"spec":{
-                "initContainers":[
-                    {"name":"once","livenessProbe":{"exec":{"command":["a"]}}},
-                    {"name":"proxy","restartPolicy":"Always","startupProbe":{"grpc":{"port":1}}}],
-                "containers":[
-                    {"name":"app","livenessProbe":{"tcpSocket":{"port":1}},
-                     "startupProbe":{"httpGet":{"port":1}},"readinessProbe":{}},
-                    {"name":"plain"}]}}"#,
-        )
-        .expect("a pod")
+    /// Returns a pod with probes of each kind.
+    fn probed() -> Pod {
+        let init = json!([
+            {"name": "once", "livenessProbe": {"exec": {"command": ["a"]}}},
+            {"name": "proxy", "restartPolicy": "Always", "startupProbe": {"grpc": {"port": 1}}},
+        ]);
+        let containers = json!([
+            {"name": "app", "livenessProbe": {"tcpSocket": {"port": 1}},
+             "startupProbe": {"httpGet": {"port": 1}}, "readinessProbe": {}},
+            {"name": "plain"},
+        ]);
+        objects::pod("shop/web").init_containers(init).containers(containers).read()
     }
 
     #[test]
     fn workers_are_made_in_an_order() {
-        let pod = pod();
+        let pod = probed();
         let got: Vec<String> = subjects(&pod)
             .map(|subject| {
                 let handler = subject.handler().map_or_else(|| "-".to_owned(), |h| h.to_string());
@@ -259,7 +261,7 @@ mod tests {
 
     #[test]
     fn what_is_not_there_is_named() {
-        let pod = pod();
+        let pod = probed();
         for (name, container, kind, expected) in [
             ("one", Some("app"), Some(ProbeType::Liveness), Ok(1)),
             ("of a container", Some("app"), None, Ok(3)),

@@ -360,21 +360,24 @@ fn is_by_systemd(found: &Difference<'_>, node: &NodeConfig) -> bool {
 mod tests {
     use super::*;
     use crate::files::CgroupVersion;
+    use crate::objects;
     use crate::plan::{RuntimeFormula, plan};
     use kq_answer::origin::Origin;
     use kq_facts::describe::{ConfigSource, NodeSources, describe};
     use kq_facts::overrides::Overrides;
     use kq_facts::settings::assign;
     use kq_facts::weight_formula::WeightFormula;
-    use kq_k8s::manifest::load;
+    use serde_json::json;
 
-    const PODS: &str = r#"{"apiVersion":"v1","kind":"List","items":[
-     {"apiVersion":"v1","kind":"Pod","metadata":{"name":"one","namespace":"n","uid":"u1"},
-      "spec":{"containers":[{"name":"c","resources":{"requests":{"memory":"64Mi"}}}]},
-      "status":{"containerStatuses":[{"name":"c","containerID":"containerd://c1"}]}},
-     {"apiVersion":"v1","kind":"Pod","metadata":{"name":"two","namespace":"n","uid":"u2"},
-      "spec":{"containers":[{"name":"c","resources":{"requests":{"memory":"64Mi"}}}]},
-      "status":{"containerStatuses":[{"name":"c","containerID":"containerd://c2"}]}}]}"#;
+    /// Returns two pods, each with one container that runs.
+    fn two(requests: &str, limits: &str) -> Vec<LoadedPod> {
+        let pod = |(uid, id)| {
+            let status = json!([{"name": "c", "containerID": format!("containerd://{id}")}]);
+            let pod = objects::pod(&format!("n/{uid}")).requests(requests).limits(limits);
+            pod.statuses(status)
+        };
+        objects::loaded([("u1", "c1"), ("u2", "c2")].map(pod))
+    }
 
     fn node(settings: &[(&str, &str)]) -> NodeConfig {
         let mut config = ConfigSource::default();
@@ -428,7 +431,7 @@ mod tests {
 
     #[test]
     fn only_another_configuration_before_the_start_explains_a_value() {
-        let pods = load("pods.json", PODS.as_bytes()).pods;
+        let pods = two("memory=64Mi", "");
         let runtimes = Runtimes::from(RuntimeFormula::new(WeightFormula::Linear, false));
         let swap = [("memorySwap.swapBehavior", "LimitedSwap")];
         let limit = [("podPidsLimit", "100")];
@@ -472,11 +475,7 @@ mod tests {
 
     #[test]
     fn a_kubelet_of_an_earlier_version_explains_a_value() {
-        let pods = PODS.replace(
-            r#"{"requests":{"memory":"64Mi"}}"#,
-            r#"{"requests":{"cpu":"1","memory":"64Mi"},"limits":{"cpu":"1","memory":"64Mi"}}"#,
-        );
-        let pods = load("pods.json", pods.as_bytes()).pods;
+        let pods = two("cpu=1,memory=64Mi", "cpu=1,memory=64Mi");
         let runtimes = Runtimes::from(RuntimeFormula::new(WeightFormula::Linear, false));
         let node = node(&[("cpuManagerPolicy", "static"), ("reservedSystemCPUs", "0")]);
         // Before 1.33, CPUs of its own did not take the quota from a container.

@@ -69,7 +69,9 @@ fn add_processes(pod: &mut PodStats, texts: &CgroupTexts) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::objects;
     use kq_k8s::pod::Pod;
+    use serde_json::json;
     use std::sync::Arc;
 
     /// A tree of either version: the files of the pod's cgroup and of those in it.
@@ -91,12 +93,11 @@ mod tests {
             cgroups: Arc::new(cgroups.into_iter().collect()),
             ..CgroupTree::default()
         };
-        let known: Pod = serde_json::from_str(
-            r#"{"metadata":{"name":"web","namespace":"shop","uid":"u1"},"status":{
-                "containerStatuses":[{"name":"app","containerID":"containerd://app1"},
-                                     {"name":"log","containerID":"containerd://log1"}]}}"#,
-        )
-        .expect("a pod");
+        let known = objects::pod("shop/web").uid("u1").statuses(json!([
+            {"name": "app", "containerID": "containerd://app1"},
+            {"name": "log", "containerID": "containerd://log1"},
+        ]));
+        let known: Pod = known.read();
         let roots = [(CgroupDriver::Cgroupfs, CgroupPath::new("/kubepods"))];
         let all = pod_stats(&tree, &roots, &Workloads::of([&known], None));
         assert_eq!(all.len(), 1);

@@ -6,6 +6,7 @@ mod sources;
 mod state;
 
 use super::{Check, CheckInput, NextStart, NodeChecks, checks};
+use crate::objects::{self, Object};
 use kq_answer::Severity::{self, Error as Fail, Ok as Fine, Unknown, Warning as Warn};
 use kq_facts::cgroup_layout::CgroupLayout;
 use kq_facts::cgroup_mode::CgroupDriver;
@@ -24,7 +25,6 @@ use kq_facts::runtime::{
 use kq_facts::snapshot::{PodSource, RecordedConfig, RecordedPods, Snapshot};
 use kq_facts::state_files::StateFiles;
 use kq_facts::workloads::Workloads;
-use kq_k8s::manifest::load;
 use kq_k8s::pod::Pod;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -73,7 +73,7 @@ fn healthy() -> Given {
     given.host(CPUS_ONLINE, "0-3\n");
     given.config(json!({ "cgroupDriver": "systemd" }));
     given.object(json!({ "capacity": { "cpu": "4", "memory": "8000000Ki" } }));
-    given.pods(json!([pod("500m")]));
+    given.pod(web("500m"));
     given.state("cpu_manager_state", Text::Read("{\"policyName\":\"none\"}".to_owned()));
     given.state("memory_manager_state", Text::Absent);
     given.layout(V2);
@@ -144,23 +144,15 @@ fn sandbox(uid: &str, name: &str) -> Sandbox {
     }
 }
 
-/// A pod that requests CPU.
-fn pod(cpu: &str) -> Value {
-    json!({
-        "apiVersion": "v1", "kind": "Pod",
-        "metadata": { "name": "web", "namespace": "default", "uid": UID },
-        "spec": { "containers": [
-            { "name": "web", "resources": { "requests": { "cpu": cpu } } },
-        ] },
-        "status": { "phase": "Running" },
-    })
+/// The pod of the node, which requests CPU.
+fn web(cpu: &str) -> Object {
+    let pod = objects::pod("web").uid(UID).requests(&format!("cpu={cpu}"));
+    pod.set("/spec/containers/0/name", "web")
 }
 
-/// A pod with a CPU limit.
-fn limited(cpu: &str) -> Value {
-    let mut pod = pod("1m");
-    pod["spec"]["containers"][0]["resources"]["limits"] = json!({ "cpu": cpu });
-    pod
+/// The same with a CPU limit.
+fn limited(cpu: &str) -> Object {
+    web("1m").limits(&format!("cpu={cpu}"))
 }
 
 fn slice(uid: &str) -> String {
@@ -186,17 +178,13 @@ impl Given {
     }
 
     fn object(&mut self, status: Value) {
-        let node = json!({ "kind": "Node", "metadata": { "name": "n1" }, "status": status });
-        let node = serde_json::from_value(node).expect("a node");
-        self.snapshot.node = Lookup::found("the API server node n1", node);
+        let node = objects::node("n1").set("/status", status);
+        self.snapshot.node = Lookup::found("the API server node n1", node.read());
     }
 
-    fn pods(&mut self, items: Value) {
-        let list = json!({ "apiVersion": "v1", "kind": "PodList", "items": items });
-        let loaded = load("pods", list.to_string().as_bytes());
-        assert!(loaded.problems.is_empty(), "{:?}", loaded.problems);
-        let source = PodSource::Kubelet;
-        let pods = RecordedPods { source, pods: loaded.pods, ..RecordedPods::default() };
+    fn pod(&mut self, pod: Object) {
+        let (source, pods) = (PodSource::Kubelet, objects::loaded([pod]));
+        let pods = RecordedPods { source, pods, ..RecordedPods::default() };
         self.snapshot.pods = Lookup::found("https://127.0.0.1:10250/pods", pods);
     }
 

@@ -8,38 +8,24 @@ fn limits_below_a_millisecond_are_named() {
         "cpu-limits",
         &[
             ("none", as_it_is, Fine, "none below 10m", ""),
-            (
-                "at the least",
-                |given| given.pods(json!([limited("10m")])),
-                Fine,
-                "none below 10m",
-                "",
-            ),
+            ("at the least", |given| given.pod(limited("10m")), Fine, "none below 10m", ""),
             (
                 "below it",
-                |given| given.pods(json!([limited("9m")])),
+                |given| given.pod(limited("9m")),
                 Warn,
                 "1 limit below 10m: default/web/web 9m",
                 "1000us",
             ),
             (
                 "of an ended pod",
-                |given| {
-                    let mut pod = limited("9m");
-                    pod["status"]["phase"] = json!("Succeeded");
-                    given.pods(json!([pod]));
-                },
+                |given| given.pod(limited("9m").phase("Succeeded")),
                 Fine,
                 "none",
                 "",
             ),
             (
                 "of the pod as a whole",
-                |given| {
-                    let mut pod = pod("1m");
-                    pod["spec"]["resources"] = json!({ "limits": { "cpu": "5m" } });
-                    given.pods(json!([pod]));
-                },
+                |given| given.pod(web("1m").set("/spec/resources/limits/cpu", "5m")),
                 Warn,
                 "default/web 5m",
                 "10m or more",
@@ -51,7 +37,7 @@ fn limits_below_a_millisecond_are_named() {
                         "cpuCFSQuotaPeriod": "10ms",
                         "featureGates": { "CustomCPUCFSQuotaPeriod": true },
                     }));
-                    given.pods(json!([limited("99m")]));
+                    given.pod(limited("99m"));
                 },
                 Warn,
                 "1 limit below 100m",
@@ -61,7 +47,7 @@ fn limits_below_a_millisecond_are_named() {
                 "not enforced",
                 |given| {
                     given.config(json!({ "cpuCFSQuota": false }));
-                    given.pods(json!([limited("1m")]));
+                    given.pod(limited("1m"));
                 },
                 Fine,
                 "enforces no limit",
@@ -86,7 +72,7 @@ fn the_weight_of_all_pods_is_held_against_the_system() {
             ),
             (
                 "too little when all are busy",
-                |given| given.pods(json!([pod("2")])),
+                |given| given.pod(web("2")),
                 Warn,
                 "pods request 2000m",
                 "pressure",
@@ -95,7 +81,7 @@ fn the_weight_of_all_pods_is_held_against_the_system() {
                 "one sibling takes what pods request",
                 |given| {
                     given.cgroup("/system.slice", &[("cpu.weight", "1000\n")]);
-                    given.pods(json!([pod("2")]));
+                    given.pod(web("2"));
                 },
                 Fail,
                 "12.5%",
