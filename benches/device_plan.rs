@@ -4,7 +4,7 @@
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use kq_facts::checkpoint::device::{DeviceSet, PodDevice, PodDeviceKey, PodDevices};
 use kq_facts::timestamp::Timestamp;
-use kq_k8s::pod::{Container, Pod};
+use kq_k8s::pod::Pod;
 use kq_managers::manager::allocate::AllocationContext;
 use kq_managers::manager::hints::HintNodes;
 use kq_managers::manager::topology::{TopologyManager, TopologyPolicy, TopologyScope};
@@ -12,6 +12,9 @@ use kq_managers::manager::{
     Affinities, Allocated, Device, Endpoint, HEALTHY, ManagerState, Plugins,
 };
 use std::hint::black_box;
+
+#[path = "../tests/support/objects.rs"]
+mod objects;
 
 const DEVICES: usize = 10_000;
 const IN_USE: usize = 4_000;
@@ -74,21 +77,9 @@ fn state() -> ManagerState {
     state
 }
 
-fn pod() -> Pod {
-    let mut pod = Pod::default();
-    "new".clone_into(&mut pod.metadata.uid);
-    pod.spec.containers = (0..CONTAINERS)
-        .map(|number| {
-            let mut container = Container { name: format!("c{number}"), ..Container::default() };
-            container.resources.limits.insert(RESOURCE.into(), "8".parse().expect("a quantity"));
-            container
-        })
-        .collect();
-    pod
-}
-
 fn what_if(c: &mut Criterion) {
-    let (state, pod) = (state(), pod());
+    let state = state();
+    let pod: Pod = objects::pod("new").limits_of(RESOURCE, &[], &[8; CONTAINERS]).read();
     let mut active_pods: std::collections::BTreeSet<String> =
         (0..IN_USE).map(|number| format!("pod-{number}")).collect();
     active_pods.insert("new".to_owned());

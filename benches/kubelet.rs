@@ -8,11 +8,13 @@ use kq_cgroup::qos::{QosSums, qos_cgroups};
 use kq_cgroup::settings::CgroupSettings;
 use kq_facts::node::Node;
 use kq_facts::overrides::Overrides;
-use kq_k8s::manifest::load;
 use kq_k8s::pod::{HttpGetAction, Pod};
 use kq_probe::http::build_request;
 use serde_json::json;
 use std::hint::black_box;
+
+#[path = "../tests/support/objects.rs"]
+mod objects;
 
 /// A full node.
 const PODS: usize = 110;
@@ -34,15 +36,9 @@ fn pods() -> Vec<Pod> {
             "limits": {"cpu": format!("{}m", 20 + n % 800), "memory": format!("{}Mi", 32 + n % 1024)},
         });
         let container = |name: &str| json!({"name": name, "image": "i", "resources": resources});
-        json!({
-            "apiVersion": "v1", "kind": "Pod",
-            "metadata": {"name": format!("p{n}"), "namespace": "n", "uid": format!("u{n}")},
-            "spec": {"containers": [container("a"), container("b")]},
-        })
+        objects::pod(&format!("n/p{n}")).containers(json!([container("a"), container("b")]))
     };
-    let pods: Vec<_> = (0..PODS).map(pod).collect();
-    let list = json!({"apiVersion": "v1", "kind": "List", "items": pods}).to_string();
-    load("list.json", list.as_bytes()).pods.into_iter().map(|loaded| loaded.pod).collect()
+    objects::loaded((0..PODS).map(pod)).into_iter().map(|loaded| loaded.pod).collect()
 }
 
 fn cgroups(criterion: &mut Criterion) {

@@ -18,6 +18,9 @@ use kq_k8s::pod::Pod;
 use std::collections::BTreeMap;
 use std::hint::black_box;
 
+#[path = "../tests/support/objects.rs"]
+mod objects;
+
 #[path = "../tests/support/pod_list.rs"]
 mod pod_list;
 
@@ -32,18 +35,14 @@ fn pods(count: usize, rules: &KubeletRules) -> Vec<Pod> {
 }
 
 fn critical(cpu_millis: i64, memory_mebibytes: i64) -> Pod {
-    let text = format!(
-        r#"{{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"new"}},"spec":{{"priority":2000000000,"containers":[{{"name":"c","image":"i","resources":{{"requests":{{"cpu":"{cpu_millis}m","memory":"{memory_mebibytes}Mi"}}}}}}]}}}}"#
-    );
-    load("new.json", text.as_bytes()).pods.remove(0).pod
+    let requests = format!("cpu={cpu_millis}m,memory={memory_mebibytes}Mi");
+    objects::pod("new").priority(2_000_000_000).requests(&requests).read()
 }
 
 /// A node that has just as much as its pods take.
 fn full(name: &str, pods: &[&Pod], rules: &KubeletRules) -> NodeObject {
-    let text = format!(
-        r#"{{"kind":"Node","metadata":{{"name":"{name}"}},"status":{{"allocatable":{{"cpu":"9999999","memory":"999Ti","pods":"99999"}}}}}}"#
-    );
-    let mut node: NodeObject = serde_json::from_str(&text).expect("a node");
+    let node = objects::node(name).allocatable("cpu=9999999,memory=999Ti,pods=99999");
+    let mut node: NodeObject = node.read();
     let nothing = BTreeMap::new();
     let facts = Facts {
         others: &Occupancy::of(pods.iter().copied(), rules),

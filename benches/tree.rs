@@ -8,6 +8,9 @@
 #[path = "../tests/support/cgroup_tree.rs"]
 mod fake;
 
+#[path = "../tests/support/objects.rs"]
+mod objects;
+
 use criterion::{Criterion, criterion_group, criterion_main};
 use fake::{Class, FakeTree, cgroup_tree};
 use kq_cgroup::live::compare::Rounding;
@@ -32,7 +35,7 @@ use kq_facts::workloads::Workloads;
 use kq_io::cgroup_tree::{TreeNeeds, read_tree};
 use kq_io::host::read_host;
 use kq_k8s::defaults::apply_api_defaults;
-use kq_k8s::manifest::{LoadedPod, load};
+use kq_k8s::manifest::LoadedPod;
 use rustix::fs::{Mode, OFlags, open, openat};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -194,7 +197,7 @@ fn real_cgroups(criterion: &mut Criterion) {
 
 /// Returns the pods that a tree belongs to.
 fn pods_of(made: &FakeTree) -> Vec<LoadedPod> {
-    let items: Vec<Value> = made.pods.iter().enumerate().map(|(n, pod)| {
+    objects::loaded(made.pods.iter().enumerate().map(|(n, pod)| {
         let resources = match pod.class {
             Class::Guaranteed => json!({"limits": {"cpu": "1", "memory": "256Mi"}}),
             Class::Burstable => {
@@ -203,25 +206,19 @@ fn pods_of(made: &FakeTree) -> Vec<LoadedPod> {
             Class::BestEffort => json!({}),
         };
         let name = |at: usize| format!("c{at}");
-        let containers: Vec<Value> = (0..pod.containers.len())
+        let containers: Value = (0..pod.containers.len())
             .map(|at| json!({"name": name(at), "image": "a", "resources": resources}))
             .collect();
-        let statuses: Vec<Value> = pod.containers.iter().enumerate()
+        let statuses: Value = pod.containers.iter().enumerate()
             .map(|(at, (id, _, _))| json!({
                 "name": name(at), "containerID": format!("containerd://{id}"),
                 "image": "a", "imageID": "", "ready": true, "restartCount": 0,
                 "state": {"running": {}},
             }))
             .collect();
-        json!({
-            "apiVersion": "v1", "kind": "Pod",
-            "metadata": {"name": format!("web-{n}"), "namespace": "shop", "uid": pod.uid},
-            "spec": {"containers": containers},
-            "status": {"phase": "Running", "containerStatuses": statuses},
-        })
-    }).collect();
-    let text = json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string();
-    load("pods.json", text.as_bytes()).pods
+        let web = objects::pod(&format!("shop/web-{n}")).uid(&pod.uid);
+        web.containers(containers).statuses(statuses)
+    }))
 }
 
 fn answers(criterion: &mut Criterion) {

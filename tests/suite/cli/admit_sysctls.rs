@@ -1,26 +1,13 @@
 //! `kq admit explain` of pods that set sysctls, and the start of a kubelet that allows some.
 
 use super::{folder_with, kq};
+use crate::objects::{Object, list, node, pod};
 use serde_json::{Value, json};
 
-fn node(kernel: &str) -> String {
-    let amounts =
-        json!({ "cpu": "4", "memory": "16Gi", "pods": "110", "ephemeral-storage": "90Gi" });
-    json!({
-        "apiVersion": "v1", "kind": "Node", "metadata": { "name": "node-1" },
-        "status": {
-            "capacity": amounts, "allocatable": amounts,
-            "nodeInfo": { "kubeletVersion": "v1.36.2", "kernelVersion": kernel },
-        },
-    })
-    .to_string()
-}
-
-fn pod(spec: &Value) -> String {
-    let metadata = json!({ "name": "tuned", "namespace": "shop" });
-    let mut pod = json!({ "apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec });
-    pod["spec"]["containers"] = json!([{ "name": "a", "image": "shop.example/a:1" }]);
-    pod.to_string()
+/// Describes a node with a kernel of this version.
+fn with_kernel(version: &str) -> String {
+    let node = node("n").amounts("ephemeral-storage=90Gi").version("v1.36.2");
+    node.set("/status/nodeInfo/kernelVersion", version).to_string()
 }
 
 fn config(patterns: &[&str]) -> String {
@@ -32,9 +19,9 @@ fn config(patterns: &[&str]) -> String {
 }
 
 /// Returns the exit code, the check, and the messages of the refusals.
-fn admitted(kernel: &str, patterns: &[&str], spec: &Value) -> (i32, Value, Vec<String>) {
-    let (node, pod, config) = (node(kernel), pod(spec), config(patterns));
-    let pods = r#"{"kind":"List","apiVersion":"v1","items":[]}"#;
+fn admitted(kernel: &str, patterns: &[&str], pod: &Object) -> (i32, Value, Vec<String>) {
+    let (node, pod, config) = (with_kernel(kernel), pod.to_string(), config(patterns));
+    let pods = list([]).to_string();
     let folder = folder_with(&[
         ("node.json", node.as_bytes()),
         ("pod.json", pod.as_bytes()),
@@ -57,18 +44,16 @@ fn admitted(kernel: &str, patterns: &[&str], spec: &Value) -> (i32, Value, Vec<S
 
 #[test]
 fn sysctls_are_admitted_as_the_kubelet_admits_them() {
-    let sets =
-        |name: &str| json!({ "securityContext": { "sysctls": [{ "name": name, "value": "1" }] } });
-    let with = |name: &str, field: &str| {
-        let mut spec = sets(name);
-        spec[field] = true.into();
-        spec
+    let sets = |name: &str| {
+        let sysctl = json!([{ "name": name, "value": "1" }]);
+        pod("shop/tuned").set("/spec/securityContext/sysctls", sysctl)
     };
+    let with = |name: &str, field: &str| sets(name).set(&format!("/spec/{field}"), true);
     let refused = |message: &str| vec![format!("SysctlForbidden: forbidden sysctl: {message}")];
     let none: Vec<String> = Vec::new();
     let wmem = "net.ipv4.tcp_wmem";
-    let rows: [(&str, &[&str], Value, Vec<String>); 9] = [
-        ("6.8.0", &[], json!({}), none.clone()),
+    let rows: [(&str, &[&str], Object, Vec<String>); 9] = [
+        ("6.8.0", &[], pod("shop/plain"), none.clone()),
         (
             "6.8.0",
             &[],
@@ -94,11 +79,16 @@ fn sysctls_are_admitted_as_the_kubelet_admits_them() {
         ),
         ("6.8.0", &["kernel.msg*"], with("kernel.msgmax", "hostNetwork"), none),
     ];
-    for (kernel, patterns, spec, refusals) in rows {
-        let (code, result, messages) = admitted(kernel, patterns, &spec);
+    for (kernel, patterns, pod, refusals) in rows {
+        let (code, result, messages) = admitted(kernel, patterns, &pod);
         let expected = if refusals.is_empty() { (0, "PASS") } else { (1, "FAIL") };
-        assert_eq!((code, result.as_str()), (expected.0, Some(expected.1)), "{kernel} {spec}");
-        assert_eq!(messages, refusals, "{kernel} {spec}");
+        assert_eq!(
+            (code, result.as_str()),
+            (expected.0, Some(expected.1)),
+            "{kernel} {}",
+            pod["spec"]
+        );
+        assert_eq!(messages, refusals, "{kernel} {}", pod["spec"]);
     }
 }
 
@@ -114,8 +104,8 @@ fn a_kubelet_does_not_start_with_sysctls_outside_of_namespaces() {
         ),
         (&["net.*.x"], Some(pattern)),
     ] {
-        let (node, base, new) = (node("6.8.0"), config(&[]), config(patterns));
-        let pods = r#"{"kind":"List","apiVersion":"v1","items":[]}"#;
+        let (node, base, new) = (with_kernel("6.8.0"), config(&[]), config(patterns));
+        let pods = list([]).to_string();
         let folder = folder_with(&[
             ("node.json", node.as_bytes()),
             ("base.yaml", base.as_bytes()),

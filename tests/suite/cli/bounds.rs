@@ -4,12 +4,13 @@
 
 use super::{folder_with, repository};
 use crate::fuzz_binary::run::{Ran, run};
+use crate::objects;
 use serde_json::{Value, json};
 use std::path::Path;
 
 /// Runs kq on a file, and checks what every run must hold. `FILE` in the line is the file.
 #[track_caller]
-fn bounded(name: &str, line: &str, content: &[u8]) -> Ran {
+fn bounded(name: &str, line: &str, content: impl AsRef<[u8]>) -> Ran {
     let folder = folder_with(&[(name, content)]);
     std::fs::create_dir(folder.path().join("root")).expect("a folder can be made");
     let repository = repository().display().to_string();
@@ -36,11 +37,9 @@ fn refuses(ran: &Ran, code: i32, parts: &[&str]) {
     }
 }
 
-fn pod(containers: Value) -> Vec<u8> {
-    let metadata = json!({"name": "p", "namespace": "d", "uid": "u"});
-    let spec = json!({ "containers": containers });
-    let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec});
-    pod.to_string().into_bytes()
+/// Returns a manifest with these containers.
+fn manifest(containers: Value) -> String {
+    objects::pod("d/p").containers(containers).to_string()
 }
 
 fn command(words: &[String]) -> Value {
@@ -67,12 +66,12 @@ fn a_command_is_expanded_no_further_than_linux_runs_it() {
     let env = json!([{"name": "A", "value": "x".repeat(290_000)}]);
     let words = vec!["$(A)".to_owned(); 74_000];
     let pod_of = |probe: &Value| {
-        pod(json!([{"name": "c", "image": "i", "env": env, "livenessProbe": probe}]))
+        manifest(json!([{"name": "c", "image": "i", "env": env, "livenessProbe": probe}]))
     };
-    let ran = bounded("pod.json", "probe plan FILE -ojson", &pod_of(&command(&words)));
+    let ran = bounded("pod.json", "probe plan FILE -ojson", pod_of(&command(&words)));
     refuses(&ran, 3, &["the command becomes longer than 6291456 bytes"]);
     // What can be run is planned as it is.
-    let ran = bounded("pod.json", "probe plan FILE -ojson", &pod_of(&command(&words[..20])));
+    let ran = bounded("pod.json", "probe plan FILE -ojson", pod_of(&command(&words[..20])));
     assert_eq!(ran.status.code(), Some(0), "{}", said(&ran));
     let plan: Value = serde_json::from_slice(&ran.stdout).expect("JSON");
     let request = plan["probes"][0]["target"].as_str().expect("a command");
@@ -87,7 +86,7 @@ fn the_commands_of_a_pod_share_a_budget() {
         json!({"name": format!("c{at}"), "image": "i", "env": env, "livenessProbe": probe})
     };
     let containers: Vec<Value> = (0..1_000).map(container).collect();
-    let ran = bounded("pod.json", "probe plan FILE -ojson", &pod(containers.into()));
+    let ran = bounded("pod.json", "probe plan FILE -ojson", manifest(containers.into()));
     refuses(&ran, 3, &["16777216 bytes longer", "-c, --type"]);
 }
 
@@ -102,7 +101,7 @@ fn many_variables_are_no_square() {
         let probe = command(&[text]);
         let container = json!({"name": "c", "image": "i", "env": env, "livenessProbe": probe});
         for line in ["probe plan FILE -ojson", "probe lint FILE -ojson"] {
-            let ran = bounded("pod.json", line, &pod(json!([container])));
+            let ran = bounded("pod.json", line, manifest(json!([container])));
             assert!(matches!(ran.status.code(), Some(0 | 1)), "{name}: {}", said(&ran));
         }
     }
@@ -113,7 +112,7 @@ fn many_containers_are_no_square() {
     let probe = json!({"tcpSocket": {"port": 80}});
     let container = |at| json!({"name": format!("c{at}"), "image": "i", "livenessProbe": probe});
     let containers: Vec<Value> = (0..9_000).map(container).collect();
-    let file = pod(containers.into());
+    let file = manifest(containers.into());
     for line in ["probe plan FILE -ojson", "probe lint FILE -ojson"] {
         let ran = bounded("pod.json", line, &file);
         assert!(matches!(ran.status.code(), Some(0 | 1)), "{}", said(&ran));

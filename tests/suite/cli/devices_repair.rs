@@ -1,6 +1,7 @@
 //! `kq devices repair`: on real files, with a kubelet that is stopped and one that is not.
 
 use crate::edges::cri::fake::{Answers, Server};
+use crate::objects;
 use kq_facts::checkpoint::device::{DeviceCheckpoint, PodDevicesEntry};
 use kq_linux::cri::v1;
 use serde_json::Value;
@@ -36,9 +37,7 @@ impl Node {
         node.process(1, "systemd", "/sbin/init\0", "0::/init.scope\n");
         fs::write(node.checkpoint(), bytes).expect("written");
         fs::set_permissions(node.checkpoint(), fs::Permissions::from_mode(0o640)).expect("set");
-        let pods = r#"{"apiVersion":"v1","kind":"List","items":[{"apiVersion":"v1","kind":"Pod",
-            "metadata":{"name":"web","namespace":"default","uid":"active"},
-            "spec":{"containers":[{"name":"c","image":"i"}]},"status":{"phase":"Running"}}]}"#;
+        let pods = objects::list([objects::pod("web").uid("active")]).to_string();
         fs::write(node.folder.path().join("pods.json"), pods).expect("written");
         node
     }

@@ -4,6 +4,7 @@ use super::Ran;
 use super::sources::kubeconfig_in;
 use crate::edges::http_server::pki::Authority;
 use crate::edges::http_server::{Seen, Server, Wire, answer, failure, json};
+use crate::objects::{self, Object};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json as value};
 use std::collections::{BTreeMap, BTreeSet};
@@ -250,14 +251,8 @@ fn respond(state: &Mutex<State>, seen: &Seen) -> Vec<u8> {
         if locked(state).hides_pods {
             return failure("403 Forbidden", &[], "Forbidden", "pods is forbidden").into_bytes();
         }
-        let pod = value!({
-            "kind": "Pod", "apiVersion": "v1",
-            "metadata": {"name": format!("web-on-{name}"), "namespace": "shop", "uid": "u-1"},
-            "spec": {"nodeName": name, "containers": [
-                {"name": "c", "image": "i", "resources": {"requests": {"cpu": "3", "memory": "1Gi"}}},
-            ]},
-            "status": {"phase": "Running", "qosClass": "Burstable"},
-        });
+        let pod = objects::pod(&format!("shop/web-on-{name}")).uid("u-1").on(name);
+        let pod = pod.requests("cpu=3,memory=1Gi").set("/status/qosClass", "Burstable");
         // Two pages, as a list of many pods has.
         let (items, next) = match seen.line.contains("continue=second") {
             true => (vec![pod], ""),
@@ -369,25 +364,21 @@ fn nodes(more: usize, line: &str) -> Vec<u8> {
     let names = NODES.iter().map(ToString::to_string);
     let all: Vec<String> = names.chain((0..more).map(|at| format!("more-{at:05}"))).collect();
     let page = all.iter().skip(begin).take(limit);
-    let items: Vec<Value> = page.map(|name| node_object(name)).collect();
+    let items: Vec<Object> = page.map(|name| node_object(name)).collect();
     let end = begin + items.len();
     let next = if end < all.len() { end.to_string() } else { String::new() };
     let list = value!({"kind": "NodeList", "metadata": {"continue": next}, "items": items});
     json(&list.to_string()).into_bytes()
 }
 
-fn node_object(name: &str) -> Value {
-    let resources =
-        value!({"cpu": "4", "memory": "8Gi", "pods": "110", "ephemeral-storage": "50Gi"});
-    value!({
-        "kind": "Node",
-        "apiVersion": "v1",
-        "metadata": {"name": name, "labels": {"well": name.starts_with("well").to_string(), "more": name.starts_with("more").to_string(), "kubernetes.io/os": if name == "windows" { "windows" } else { "linux" }}},
-        "status": {
-            "capacity": resources, "allocatable": resources,
-            "nodeInfo": {"kubeletVersion": "v1.36.0", "operatingSystem": "linux", "architecture": "amd64"},
-        },
-    })
+fn node_object(name: &str) -> Object {
+    let node = objects::node(name).amounts("cpu=4,memory=8Gi,pods=110,ephemeral-storage=50Gi");
+    let node = node.set("/metadata/labels/well", name.starts_with("well").to_string());
+    let node = node.set("/metadata/labels/more", name.starts_with("more").to_string());
+    let system = if name == "windows" { "windows" } else { "linux" };
+    let node = node.set("/metadata/labels/kubernetes.io~1os", system);
+    let node = node.version("v1.36.0").set("/status/nodeInfo/operatingSystem", "linux");
+    node.set("/status/nodeInfo/architecture", "amd64")
 }
 
 /// Keeps a pod and runs it.

@@ -4,6 +4,7 @@
 use super::{Ran, folder_with, kq, repository};
 use crate::edges::http_server::pki::Authority;
 use crate::edges::http_server::{Seen, Server, Wire, failure, json as ok};
+use crate::objects;
 use serde_json::{Value, json};
 
 /// Two API servers, with a kubeconfig of two contexts.
@@ -21,18 +22,11 @@ fn server(authority: &Authority) -> Server {
 
 /// Returns what a server with one node and no pods says.
 fn said(seen: &Seen) -> String {
-    let mut node = json!({"metadata": {"name": "worker-1"}, "status": {
-        "allocatable": {"cpu": "2", "memory": "4Gi", "pods": "10"},
-        "capacity": {"cpu": "2", "memory": "4Gi", "pods": "10"},
-        "nodeInfo": {"kubeletVersion": "v1.36.2"},
-    }});
+    let node = objects::node("worker-1").version("v1.36.2");
     let path = seen.line.split(' ').nth(1).unwrap_or_default();
     let answer = match path.split('?').next().unwrap_or_default() {
         "/api/v1/nodes" => json!({"kind": "NodeList", "apiVersion": "v1", "items": [node]}),
-        "/api/v1/nodes/worker-1" => {
-            (node["kind"], node["apiVersion"]) = (json!("Node"), json!("v1"));
-            node
-        }
+        "/api/v1/nodes/worker-1" => node.into(),
         path if path.ends_with("/pods") => {
             json!({"kind": "PodList", "apiVersion": "v1", "items": []})
         }

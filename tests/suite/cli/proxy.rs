@@ -3,6 +3,7 @@
 use super::{Ran, kq, repository};
 use crate::edges::http_server::pki::Authority;
 use crate::edges::http_server::{Server, Wire, json as ok};
+use crate::objects::node;
 use rustls::{ServerConfig, ServerConnection};
 use serde_json::json;
 use std::io::{self, Read, Write};
@@ -167,11 +168,7 @@ impl Behind {
         let wire = Wire::Tls(authority.sign(&["api.kq.invalid"]).server());
         let server = Server::start(wire, |_, seen, to| {
             let answer = match seen.line.contains("/api/v1/nodes") {
-                true => {
-                    let status =
-                        json!({"allocatable": {"cpu": "2", "memory": "4Gi", "pods": "10"}});
-                    json!({"kind": "NodeList", "apiVersion": "v1", "items": [{"metadata": {"name": "a"}, "status": status}]})
-                }
+                true => json!({"kind": "NodeList", "apiVersion": "v1", "items": [node("a")]}),
                 false => json!({"kind": "PodList", "apiVersion": "v1", "items": []}),
             };
             to.write_all(ok(&answer.to_string()).as_bytes())

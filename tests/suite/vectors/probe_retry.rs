@@ -1,7 +1,8 @@
 //! Attempts, what they come to, and the event about it.
 
 use super::probe_input::{attempts, probe_type, rules};
-use kq_k8s::pod::{Container, ObjectMeta, Probe};
+use crate::objects;
+use kq_k8s::pod::{Pod, Probe};
 use kq_probe::{Conclusion, Verdict, unusable};
 use serde_json::{Value, json};
 
@@ -15,7 +16,10 @@ pub fn answer(case: &Value) -> Value {
         match probe {
             None => Conclusion::without_probe(),
             Some(probe) => {
-                let attempt = unusable(&probe, &pod(), &container()).expect("no usable handler");
+                // The pod of the cases that have none.
+                let pod: Pod = objects::pod("default/web").uid("1234").read();
+                let attempt = unusable(&probe, &pod.metadata, &pod.spec.containers[0]);
+                let attempt = attempt.expect("no usable handler");
                 Conclusion::of_repeating(kind, &[attempt], rules(case))
             }
         }
@@ -39,18 +43,4 @@ pub fn answer(case: &Value) -> Value {
         out["attempts_made"] = conclusion.attempts.len().into();
     }
     out
-}
-
-/// The pod of the cases that have none.
-fn pod() -> ObjectMeta {
-    ObjectMeta {
-        name: "web".to_owned(),
-        namespace: "default".to_owned(),
-        uid: "1234".to_owned(),
-        ..ObjectMeta::default()
-    }
-}
-
-fn container() -> Container {
-    Container { name: "c".to_owned(), ..Container::default() }
 }
