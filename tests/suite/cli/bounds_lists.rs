@@ -212,7 +212,7 @@ fn statuses_checkpoint_and_pod_resources_are_no_product() {
             }
             if !is_known {
                 // Pods are found by the devices that they have.
-                snapshot["runtime"] = json!({"found": null, "tried": []});
+                snapshot["runtime"] = super::lookups::not_asked();
                 for pod in pods(snapshot).iter_mut() {
                     pod["pod"]["metadata"]["name"] = "other".into();
                 }

@@ -87,7 +87,7 @@ fn with_pods(names: &[&str]) -> String {
             pod
         })
         .collect();
-    snapshot["runtime"] = json!({"found": null, "tried": []});
+    snapshot["runtime"] = super::lookups::not_asked();
     snapshot.to_string()
 }
 

@@ -1,5 +1,6 @@
 //! `kq devices plan`: what a pod would get, what it is refused for, and what is taken for granted.
 
+use super::lookups::refused;
 use super::{Ran, folder_with, kq};
 use crate::devices::stored::{configured, text};
 use serde_json::{Value, json};
@@ -347,8 +348,7 @@ fn a_damaged_checkpoint_is_no_source() {
 fn a_restart_is_not_foretold_without_the_checkpoint() {
     let folder = files();
     let mut node: Value = serde_json::from_str(&configured("restarted")).expect("JSON");
-    let tried = json!([{"source": "/checkpoint", "reason": "permission denied"}]);
-    node["devices"]["checkpoint"] = json!({"found": null, "tried": tried});
+    node["devices"]["checkpoint"] = refused("/checkpoint", "permission denied");
     let file = folder.path().join("unread.json");
     std::fs::write(&file, node.to_string()).expect("it can be written");
     for pod in ["", "widget.yaml"] {

@@ -1,6 +1,8 @@
 //! `kq doctor`
 
+use super::lookups::{found, not_asked};
 use super::{Ran, folder_with, kq};
+use crate::objects;
 use serde_json::{Value, json};
 use std::path::Path;
 use tempfile::TempDir;
@@ -86,22 +88,10 @@ impl FakeNode {
         let ran = self.run("snapshot");
         assert_eq!(ran.code, 0, "{}", ran.stderr);
         let mut snapshot: Value = ran.answer();
-        let resources = json!({ "cpu": "4", "memory": "8000000Ki", "pods": "110" });
-        let mut allocatable = resources.clone();
-        allocatable["memory"] = json!("7897600Ki");
-        let is = |kind: &str, status: &str| json!({ "type": kind, "status": status });
-        let node = json!({
-            "kind": "Node", "metadata": { "name": "n1" },
-            "status": {
-                "capacity": resources, "allocatable": allocatable,
-                "conditions": [
-                    is("MemoryPressure", "False"), is("DiskPressure", "False"),
-                    is("PIDPressure", "False"), is("Ready", "True"),
-                ],
-            },
-        });
+        let node = objects::node("n1").amounts("cpu=4,memory=8000000Ki,pods=110");
+        let node = node.allocatable("memory=7897600Ki").conditions(objects::READY);
         snapshot["node"] = found("the API server node n1", node);
-        snapshot["kubeletVersion"] = found("/proc/700/exe --version", json!("v1.36.2"));
+        snapshot["kubeletVersion"] = found("/proc/700/exe --version", "v1.36.2");
         snapshot["runtime"] = found("unix:///run/containerd/containerd.sock", runtime());
         snapshot["folders"] = json!({ "images": folder("/var/lib/containerd"), "kubelet": folder("/var/lib/kubelet") });
         snapshot["statsSummary"] = found("https://127.0.0.1:10250/stats/summary", summary());
@@ -149,7 +139,7 @@ fn folder(path: &str) -> Value {
             "mountPoint": "/", "device": "8:1", "kind": "ext4", "capacityBytes": 100 * gibi,
             "freeBytes": 60 * gibi, "availableBytes": 60 * gibi, "inodes": 6_000_000, "inodesFree": 5_000_000,
         })),
-        "usage": { "found": null, "tried": [] },
+        "usage": not_asked(),
     })
 }
 
@@ -176,22 +166,10 @@ fn summary() -> Value {
 }
 
 fn pods(cpu: &str) -> String {
-    json!({ "apiVersion": "v1", "kind": "PodList", "items": [{
-        "apiVersion": "v1", "kind": "Pod",
-        "metadata": { "name": "web", "namespace": "default", "uid": UID },
-        "spec": { "containers": [{
-            "name": "web",
-            "resources": { "requests": { "cpu": cpu }, "limits": { "memory": "64Mi" } },
-        }] },
-        "status": { "phase": "Running", "containerStatuses": [
-            { "name": "web", "containerID": "containerd://c0ffee" },
-        ] },
-    }] })
-    .to_string()
-}
-
-pub(super) fn found(source: &str, value: Value) -> Value {
-    json!({ "found": { "source": source, "value": value }, "tried": [] })
+    let web = objects::pod("web").uid(UID).set("/spec/containers/0/name", "web");
+    let web = web.requests(&format!("cpu={cpu}")).limits("memory=64Mi");
+    let status = json!({ "name": "web", "containerID": "containerd://c0ffee" });
+    objects::list([web.statuses(json!([status]))]).to_string()
 }
 
 fn runtime() -> Value {
@@ -280,7 +258,7 @@ fn each_failure_is_told_with_its_remedy() {
             "kubelet that cannot start",
             |node| {
                 // The next start reads the files.
-                node["kubeletConfigOnDisk"] = json!({ "found": null, "tried": [] });
+                node["kubeletConfigOnDisk"] = not_asked();
                 node["kubeletConfig"]["found"]["value"]["value"]["cpuManagerPolicy"] =
                     json!("static");
             },

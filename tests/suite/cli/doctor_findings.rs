@@ -1,7 +1,8 @@
 //! `kq doctor`: the findings of the domains, and the page of a pod.
 
-use super::doctor::{FakeNode, UID, container, examine, found};
+use super::doctor::{FakeNode, UID, container, examine};
 use super::kq;
+use super::lookups::{found, refused};
 use kq_facts::timestamp::Timestamp;
 use serde_json::{Map, Value, json};
 
@@ -281,19 +282,14 @@ fn each_finding_of_another_domain_is_told() {
         ),
         (
             "nothing measured",
-            |node| {
-                node["statsSummary"] = json!({ "found": null, "tried": [{ "source": "summary", "reason": "refused" }] })
-            },
+            |node| node["statsSummary"] = refused("summary", "refused"),
             "UNKNOWN eviction",
             "refused",
             "kq evict rank",
         ),
         (
             "no runtime",
-            |node| {
-                node["runtime"] =
-                    json!({ "found": null, "tried": [{ "source": "cri", "reason": "refused" }] })
-            },
+            |node| node["runtime"] = refused("cri", "refused"),
             "UNKNOWN image-gc",
             "refused",
             "with the container runtime up",
@@ -344,7 +340,7 @@ fn a_pod_that_only_its_events_know_is_told() {
         event("train-0", "Killing", "Stopping container train"),
         event("web-0", "Started", "Started container web"),
     ];
-    node["events"] = json!({ "found": { "source": "events", "value": events }, "tried": [] });
+    node["events"] = found("events", events);
     let ran = examine(&node, "");
     let told: Vec<&str> = ran
         .stdout
@@ -428,10 +424,8 @@ fn a_pod_is_shown_through_all_domains() {
     let ran = examine(&healthy, "web");
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{}", ran.text());
     let mut node = healthy.clone();
-    node["statsSummary"] =
-        json!({ "found": null, "tried": [{ "source": "summary", "reason": "refused" }] });
-    node["cgroups"] =
-        json!({ "found": null, "tried": [{ "source": "cgroups", "reason": "refused" }] });
+    node["statsSummary"] = refused("summary", "refused");
+    node["cgroups"] = refused("cgroups", "refused");
     let ran = examine(&node, "web");
     assert_eq!(ran.code, 3, "{}", ran.text());
     assert!(ran.stderr.contains("missing: its place in the order of eviction: "), "{}", ran.text());

@@ -1,8 +1,10 @@
 //! `kq evict rank`, asked about a made-up node: with the kubelet's measurements, and without.
 
 use super::fake_node::FakeNode;
+use super::lookups::made_up;
 use super::{Run, folder_with, kq};
 use crate::edges::http_server::{Server, Wire, answer};
+use crate::objects;
 use serde_json::{Value, json};
 use snapbox::str;
 use tempfile::TempDir;
@@ -18,19 +20,15 @@ fn example() -> (Value, Value) {
 
 /// Stores a node as a snapshot with these pods, the kubelet's measurements and its configuration.
 fn stored(pods: &Value, summary: &Value, config: Value) -> TempDir {
-    let found = |value: Value| json!({"found": {"source": "made up", "value": value}, "tried": []});
-    let loaded = |pod: &Value| {
-        json!({"pod": pod, "source": {"file": "made up", "document": 1, "item": 0, "workload": null,
-                                      "namespaceDefaulted": false, "nameGenerated": false}})
-    };
-    let pods: Vec<Value> = pods["items"].as_array().expect("pods").iter().map(loaded).collect();
+    let pods = pods["items"].as_array().expect("pods").iter().cloned();
+    let pods = objects::loaded(pods.map(Into::into));
     let snapshot = json!({
         "apiVersion": "kq/v1", "kind": "NodeSnapshot", "takenAt": "2026-11-20T12:00:00Z",
-        "nodeName": found(json!("node-a")),
-        "kubeletVersion": found(json!("v1.36.2")),
-        "kubeletConfig": found(json!({"value": config, "readAs": "configz"})),
-        "pods": found(json!({"source": "kubelet", "pods": pods})),
-        "statsSummary": found(summary.clone()),
+        "nodeName": made_up("node-a"),
+        "kubeletVersion": made_up("v1.36.2"),
+        "kubeletConfig": made_up(json!({"value": config, "readAs": "configz"})),
+        "pods": made_up(json!({"source": "kubelet", "pods": pods})),
+        "statsSummary": made_up(summary.clone()),
     });
     folder_with(&[("node.json", snapshot.to_string())])
 }

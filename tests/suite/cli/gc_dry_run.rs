@@ -2,6 +2,7 @@
 //! and the shape of its answer. What it answers about a recorded node is in `images`.
 
 use super::contract::{Reason, Said};
+use super::lookups::{not_asked, refused};
 use super::{Ran, folder_with, kq};
 use crate::images::stored::{PASSES, records, snapshot};
 use serde::Deserialize;
@@ -79,7 +80,7 @@ fn flags_and_exit_codes() {
 
 #[test]
 fn what_is_missing_is_named() {
-    let failed = || json!({"found": null, "tried": [{"source": "s", "reason": "it is out"}]});
+    let failed = || refused("s", "it is out");
     let runtime = |field: &'static str| {
         changed(move |node| node["runtime"]["found"]["value"][field] = failed())
     };
@@ -172,7 +173,7 @@ fn what_is_missing_is_named() {
 #[test]
 fn nothing_is_unused_while_containers_are_not_known() {
     let node = changed(|node| {
-        node["runtime"]["found"]["value"]["containers"] = json!({"found": null, "tried": []});
+        node["runtime"]["found"]["value"]["containers"] = not_asked();
     });
     for flags in ["", "--trigger age", "--trigger eviction", "--at-usage 99%"] {
         for format in ["table", "wide", "json", "yaml", "name"] {
@@ -185,7 +186,7 @@ fn nothing_is_unused_while_containers_are_not_known() {
 /// Images and containers that make no sense, on a file system that is full.
 fn nonsense() -> String {
     changed(|node| {
-        node["imageRecords"] = json!({"found": null, "tried": []});
+        node["imageRecords"] = not_asked();
         let runtime = &mut node["runtime"]["found"]["value"];
         let image = |id: &str, size: u64, pinned: bool| json!({"id": id, "repoTags": [], "repoDigests": [], "size": size, "pinned": pinned});
         runtime["images"]["found"]["value"] = json!([

@@ -1,7 +1,9 @@
 //! `kq gc dry-run --trigger eviction`, asked about made-up snapshots: one device, two, three.
 
 use super::contract::Reason;
+use super::lookups::{made_up, not_asked, refused};
 use super::{folder_with, kq};
+use crate::objects;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use snapbox::str;
@@ -36,21 +38,13 @@ impl Default for Node {
     }
 }
 
-fn found(value: Value) -> Value {
-    json!({"found": {"source": "made up", "value": value}, "tried": []})
-}
-
-fn silent() -> Value {
-    json!({"found": null, "tried": []})
-}
-
 /// Returns nanoseconds since 1970, some seconds before the moment of the snapshot.
 fn before(seconds: i64) -> i64 {
     (1_795_176_000 - seconds) * 1_000_000_000
 }
 
 fn folder(path: &str, (device, capacity, available): (&str, u64, u64)) -> Value {
-    json!({"path": path, "filesystem": found(json!({
+    json!({"path": path, "filesystem": made_up(json!({
         "mountPoint": "/", "device": device, "kind": "ext4", "capacityBytes": capacity * GIB,
         "freeBytes": available * GIB, "availableBytes": available * GIB,
         "inodes": 1_000_000, "inodesFree": 900_000}))})
@@ -60,15 +54,6 @@ fn container(id: &str, uid: &str, state: &str, attempt: u32) -> Value {
     json!({"id": id, "sandboxId": format!("{uid}-sandbox"), "name": "app", "podUid": uid,
            "attempt": attempt, "state": state, "image": USED, "imageRef": USED, "imageId": USED,
            "createdAt": before(7200 - i64::from(attempt))})
-}
-
-fn pod(name: &str, uid: &str, priority: i32) -> Value {
-    json!({"source": {"file": "made up", "document": 1, "item": 0, "workload": null,
-        "namespaceDefaulted": false, "nameGenerated": false}, "pod": {
-        "metadata": {"name": name, "namespace": "shop", "uid": uid},
-        "spec": {"priority": priority, "containers": [{"name": "app", "resources": {
-            "requests": {"ephemeral-storage": "1Gi"}, "limits": {"ephemeral-storage": "60Gi"}}}]},
-        "status": {"phase": "Running"}}})
 }
 
 /// Returns what the kubelet measures: the pods' writable layers in GiB, and memory enough.
@@ -106,57 +91,61 @@ impl Node {
             config[field] = value.clone();
         }
         let storage = match self.storage {
-            true => found(json!({"pieces": [
+            true => made_up(json!({"pieces": [
                 {"name": "used", "bytes": GIB, "images": [USED]},
                 {"name": "unused", "bytes": 3 * GIB, "images": [UNUSED]}]})),
-            false => json!({"found": null, "tried": [
-                {"source": "made up", "reason": "not told"}]}),
+            false => refused("made up", "not told"),
         };
+        let pods =
+            [objects::pod("shop/web").uid("u1").priority(10), objects::pod("shop/batch").uid("u2")];
+        let pods = pods.map(|pod| {
+            let pod = pod.set("/spec/containers/0/name", "app");
+            pod.requests("ephemeral-storage=1Gi").limits("ephemeral-storage=60Gi")
+        });
         json!({
             "apiVersion": "kq/v1", "kind": "NodeSnapshot",
             "takenAt": "2026-11-20T12:00:00Z", "takenBy": "a test",
             "hostRoot": {"path": "/", "because": "made up"},
             "host": {"texts": {}, "pageSize": 4096},
-            "nodeName": found(json!("node-a")),
-            "kubelet": silent(),
-            "kubeletVersion": found(json!("v1.36.2")),
-            "kubeletConfig": found(json!({
+            "nodeName": made_up("node-a"),
+            "kubelet": not_asked(),
+            "kubeletVersion": made_up("v1.36.2"),
+            "kubeletConfig": made_up(json!({
                 "value": config, "readAs": "configz", "origins": {}, "notes": []})),
-            "node": silent(),
-            "pods": found(json!({"source": "kubelet", "leftOut": [], "notes": [],
-                                 "pods": [pod("web", "u1", 10), pod("batch", "u2", 0)]})),
-            "runtime": found(json!({
+            "node": not_asked(),
+            "pods": made_up(json!({"source": "kubelet", "leftOut": [], "notes": [],
+                                 "pods": objects::loaded(pods)})),
+            "runtime": made_up(json!({
                 "endpoint": self.endpoint,
                 "version": {"runtimeName": "containerd", "runtimeVersion": "1.7.24",
                             "runtimeApiVersion": "v1"},
-                "cgroupDriver": silent(), "lowLevel": silent(),
-                "sandboxes": found(json!([
+                "cgroupDriver": not_asked(), "lowLevel": not_asked(),
+                "sandboxes": made_up(json!([
                     {"id": "u1-sandbox", "name": "web", "namespace": "shop", "uid": "u1",
                      "attempt": 0, "ready": true, "createdAt": before(9000), "runtimeHandler": ""},
                     {"id": "u2-sandbox", "name": "batch", "namespace": "shop", "uid": "u2",
                      "attempt": 0, "ready": true, "createdAt": before(9000), "runtimeHandler": ""}])),
-                "containers": found(json!([
+                "containers": made_up(json!([
                     container("c1", "u1", "running", 2), container("c2", "u1", "exited", 1),
                     container("c3", "u1", "exited", 0), container("c4", "u2", "running", 0)])),
-                "containerStatuses": silent(),
-                "images": found(json!([
+                "containerStatuses": not_asked(),
+                "images": made_up(json!([
                     {"id": USED, "repoTags": ["shop.test/web:v1"], "repoDigests": [], "size": GIB,
                      "pinned": false},
                     {"id": UNUSED, "repoTags": ["shop.test/old:v1"], "repoDigests": [],
                      "size": 2 * GIB, "pinned": false}])),
-                "imageFilesystems": found(json!({"image": [usage(IMAGES)],
+                "imageFilesystems": made_up(json!({"image": [usage(IMAGES)],
                                                  "container": [usage(layers)]})),
-                "writableLayers": found(json!([
+                "writableLayers": made_up(json!([
                     {"id": "c3", "usedBytes": GIB, "inodesUsed": 12}])),
                 "imageStorage": storage,
             })),
             "stateFiles": null,
-            "cgroups": silent(),
+            "cgroups": not_asked(),
             "folders": folders,
             "statsSummary": self.stats.clone().map_or_else(
-                || json!({"found": null, "tried": [
-                    {"source": "https://127.0.0.1:10250/stats/summary", "reason": "refused"}]}),
-                found,
+                || refused("https://127.0.0.1:10250/stats/summary", "refused"),
+                made_up,
             ),
         })
     }

@@ -1,5 +1,6 @@
 //! `kq gc explain`, asked about a made-up snapshot.
 
+use super::lookups::{made_up, not_asked, refused};
 use super::{folder_with, kq};
 use serde_json::{Value, json};
 use snapbox::str;
@@ -14,14 +15,6 @@ const NEW: &str = "sha256:dddd00000000000000000000000000000000000000000000000000
 
 const SNAPSHOTTER: &str = "/var/lib/containerd/io.containerd.snapshotter.v1.overlayfs";
 const CONTENT: &str = "/var/lib/containerd/io.containerd.content.v1.content";
-
-fn found(value: Value) -> Value {
-    json!({"found": {"source": "made up", "value": value}, "tried": []})
-}
-
-fn silent() -> Value {
-    json!({"found": null, "tried": []})
-}
 
 /// Returns nanoseconds since 1970, some seconds before the moment of the snapshot.
 fn before(seconds: i64) -> i64 {
@@ -52,8 +45,8 @@ fn filesystem(mount_point: &str, device: &str) -> Value {
 }
 
 fn folder(path: &str, bytes: u64) -> Value {
-    json!({"path": path, "filesystem": found(filesystem("/", "8:1")),
-           "usage": found(json!({"bytes": bytes, "inodes": 7, "hidden": []}))})
+    json!({"path": path, "filesystem": made_up(filesystem("/", "8:1")),
+           "usage": made_up(json!({"bytes": bytes, "inodes": 7, "hidden": []}))})
 }
 
 /// Returns a node whose kubelet started a day ago and kept no secrets about images: kq was there.
@@ -81,54 +74,54 @@ fn snapshot() -> Value {
         "takenBy": "a test",
         "hostRoot": {"path": "/", "because": "made up"},
         "host": {"texts": {}, "pageSize": 4096},
-        "nodeName": found(json!("node-a")),
-        "kubelet": silent(),
-        "kubeletVersion": found(json!("v1.36.2")),
-        "kubeletConfig": found(json!({
+        "nodeName": made_up("node-a"),
+        "kubelet": not_asked(),
+        "kubeletVersion": made_up("v1.36.2"),
+        "kubeletConfig": made_up(json!({
             "value": {"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration"},
             "readAs": "configz", "origins": {}, "notes": []})),
-        "node": silent(),
-        "pods": found(json!({"source": "apiServer", "pods": [], "leftOut": [], "notes": []})),
-        "runtime": found(json!({
+        "node": not_asked(),
+        "pods": made_up(json!({"source": "apiServer", "pods": [], "leftOut": [], "notes": []})),
+        "runtime": made_up(json!({
             "endpoint": "unix:///run/containerd/containerd.sock",
             "version": {"runtimeName": "containerd", "runtimeVersion": "1.7.24",
                         "runtimeApiVersion": "v1"},
-            "cgroupDriver": silent(),
-            "lowLevel": silent(),
-            "sandboxes": found(json!([sandbox("u1", "web"), sandbox("u2", "batch")])),
-            "containers": found(json!([
+            "cgroupDriver": not_asked(),
+            "lowLevel": not_asked(),
+            "sandboxes": made_up(json!([sandbox("u1", "web"), sandbox("u2", "batch")])),
+            "containers": made_up(json!([
                 container("c1", "app", "u1", "running", WEB, 7_200),
                 container("c2", "job", "u2", "exited", BATCH, 3_600),
             ])),
-            "containerStatuses": found(json!([
+            "containerStatuses": made_up(json!([
                 {"id": "c1"}, {"id": "c2", "finishedAt": before(1_800)},
             ])),
-            "images": found(json!([
+            "images": made_up(json!([
                 image(WEB, "docker.io/library/nginx:latest", 80_000_000),
                 image(BATCH, "shop.test/batch:v1", 70_000_000),
                 image(OLD, "shop.test/old:v1", 900_000_000),
                 image(PAUSE, "registry.k8s.io/pause:3.9", 300_000),
                 image(NEW, "shop.test/new:v1", 5_000_000),
             ])),
-            "imageFilesystems": found(json!({
+            "imageFilesystems": made_up(json!({
                 "image": [{"mountpoint": SNAPSHOTTER, "usedBytes": 1_100_000_000_u64,
                            "inodesUsed": 700, "timestamp": before(10)}],
                 "container": []})),
-            "writableLayers": found(json!([
+            "writableLayers": made_up(json!([
                 {"id": "c1", "usedBytes": 40_000_000, "inodesUsed": 12},
                 {"id": "c2", "usedBytes": null, "inodesUsed": null},
             ])),
-            "imageStorage": found(json!({"pieces": pieces})),
+            "imageStorage": made_up(json!({"pieces": pieces})),
         })),
         "stateFiles": null,
-        "cgroups": silent(),
+        "cgroups": not_asked(),
         "folders": {
             "images": folder(SNAPSHOTTER, 1_200_000_000),
             "content": folder(CONTENT, 400_000_000),
             "kubelet": folder("/var/lib/kubelet", 300_000_000),
             "logs": folder("/var/log/pods", 2_000_000),
         },
-        "imageRecords": found(json!({
+        "imageRecords": made_up(json!({
             "apiVersion": "kq/v1", "kind": "ImageRecords",
             "detectedAt": "2026-11-20T11:59:30Z", "unbrokenSince": "2026-11-19T10:00:00Z",
             "images": [
@@ -140,7 +133,7 @@ fn snapshot() -> Value {
                 {"id": NEW, "absentAt": "2026-11-20T11:59:00Z",
                  "firstDetected": "2026-11-20T11:59:30Z"},
             ]})),
-        "statsSummary": found(json!({
+        "statsSummary": made_up(json!({
             "node": {"nodeName": "node-a",
                      "fs": {"time": "2026-11-20T11:59:50Z", "availableBytes": 20_100_000_000_u64,
                             "capacityBytes": 100_000_000_000_u64, "usedBytes": 74_900_000_000_u64},
@@ -316,7 +309,7 @@ fn the_story_is_data() {
 #[test]
 fn without_a_runtime_there_is_no_story() {
     let mut snapshot = snapshot();
-    snapshot["runtime"] = silent();
+    snapshot["runtime"] = not_asked();
     let ran = explain(&stored(&snapshot), "nginx").run();
     assert_eq!(ran.code, 3, "{}", ran.stderr);
 }
@@ -380,7 +373,7 @@ fn a_disk_of_its_own_is_told() {
     let images = &mut snapshot["folders"]["images"]["usage"]["found"]["value"];
     images["hidden"] = json!([{"path": format!("{SNAPSHOTTER}/old"), "bytes": 123, "inodes": 2}]);
     let logs = &mut snapshot["folders"]["logs"]["usage"];
-    *logs = json!({"found": null, "tried": [{"source": "/var/log/pods", "reason": "too slow"}]});
+    *logs = refused("/var/log/pods", "too slow");
     explain(&stored(&snapshot), "--disk -owide").shows(str![[r#"
 JUDGED        /var/lib/containerd/io.containerd.snapshotter.v1.overlayfs
               ext4 on /, device 8:1, 18.6Gi of 93.1Gi available
@@ -447,9 +440,8 @@ fn the_disk_is_data() {
 #[test]
 fn what_is_not_known_of_the_disk_is_said() {
     let mut snapshot = snapshot();
-    snapshot["runtime"] =
-        json!({"found": null, "tried": [{"source": "a socket", "reason": "absent"}]});
-    snapshot["statsSummary"] = silent();
+    snapshot["runtime"] = refused("a socket", "absent");
+    snapshot["statsSummary"] = not_asked();
     snapshot.as_object_mut().expect("a snapshot").remove("folders");
     explain(&stored(&snapshot), "--disk").shows(str![[r#"
 JUDGED        unknown

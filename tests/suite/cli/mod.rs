@@ -148,6 +148,8 @@ mod layouts;
 mod lint_exports;
 /// Sources that do not answer.
 mod live_faults;
+/// Facts as a snapshot stores them.
+pub mod lookups;
 /// A node in a folder.
 pub mod made_up_node;
 /// Numbers for Prometheus.

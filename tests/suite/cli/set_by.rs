@@ -1,6 +1,7 @@
 //! Who wrote a value that is not planned, in `kq cgroup diff` and `kq doctor`.
 
-use super::doctor::{FakeNode, container, examine, found};
+use super::doctor::{FakeNode, container, examine};
+use super::lookups::{found, not_asked};
 use super::{folder_with, kq};
 use serde_json::{Value, json};
 
@@ -69,7 +70,7 @@ fn without_a_record_or_a_drop_in_it_was_somebody_else() {
 
 #[test]
 fn nothing_is_said_where_a_record_is_unknown() {
-    assert_eq!(told(&drifting(json!({ "found": null, "tried": [] }))), (Value::Null, Value::Null));
+    assert_eq!(told(&drifting(not_asked())), (Value::Null, Value::Null));
     let mut unread = found("/run/systemd/transient", json!([]));
     unread["tried"] = json!([{ "source": "/etc/systemd/system", "reason": "Permission denied" }]);
     assert_eq!(told(&drifting(unread)), (Value::Null, Value::Null));

@@ -352,8 +352,7 @@ fn a_kernel_without_cgroups_of_pods_has_nothing_to_divide() {
     let cgroups = node["cgroups"]["found"]["value"]["cgroups"].as_object_mut().expect("cgroups");
     cgroups.retain(|path, _| !path.starts_with("/kubepods"));
     let bare = node.to_string();
-    node["cgroups"] =
-        json!({"found": null, "tried": [{"source": "/sys/fs/cgroup", "reason": "none"}]});
+    node["cgroups"] = super::lookups::refused("/sys/fs/cgroup", "none");
     let folder = folder_with(&[("bare.json", bare), ("unread.json", node.to_string())]);
     for (file, expected) in [
         ("bare.json", "there is no cgroup /kubepods"),

@@ -5,6 +5,7 @@
 //! its sandbox, its cgroup, its entry in the checkpoint. So what grows together belongs together.
 
 use super::mutate::{LARGEST, Random};
+use crate::cli::lookups::made_up;
 use serde_json::{Map, Value, json};
 
 /// What the elements that grow have in common: a pod of the snapshot, and what it has. The longest first, because one
@@ -68,7 +69,6 @@ enum Step {
 
 /// Returns a snapshot with an element in each of the lists that a node can have.
 pub fn with_all_lists(mut snapshot: Value) -> Value {
-    let found = |value: Value| json!({"found": {"source": "a file", "value": value}, "tried": []});
     let pods = &mut snapshot["pods"]["found"]["value"];
     pods["notes"] = json!(["a note"]);
     pods["leftOut"] = json!(["a pod"]);
@@ -131,10 +131,10 @@ pub fn with_all_lists(mut snapshot: Value) -> Value {
     let runtime = &mut snapshot["runtime"]["found"]["value"];
     let id = FOCUS[0];
     runtime["containerStatuses"] =
-        found(json!([{"id": id, "imageVolumes": ["sha256:worker-image"]}]));
-    runtime["writableLayers"] = found(json!([{"id": id, "usedBytes": 1000, "inodesUsed": 10}]));
+        made_up(json!([{"id": id, "imageVolumes": ["sha256:worker-image"]}]));
+    runtime["writableLayers"] = made_up(json!([{"id": id, "usedBytes": 1000, "inodesUsed": 10}]));
     let unit = "kubepods-pod45c081bf_5b21_48ad_8293_e4cfd8eb823a.slice";
-    snapshot["dropIns"] = found(json!([
+    snapshot["dropIns"] = made_up(json!([
         {"unit": unit, "property": "CPUQuota", "value": "10%", "path": "/run/systemd/x.conf"},
     ]));
     let told = &mut snapshot["devices"]["podResources"]["found"]["value"];

@@ -1,6 +1,7 @@
 //! One thing about a recorded node is otherwise, and kq says exactly that.
 
 use super::stored::stored;
+use crate::cli::lookups::refused;
 use crate::cli::{Ran, folder_with, kq, repository};
 use serde_json::{Value, json};
 
@@ -450,14 +451,10 @@ fn what_is_added_up_over_some_pods_is_unknown() {
     assert_eq!(answer.count("UNKNOWN"), answer.found.len(), "{:?}", answer.found);
 }
 
-fn unanswered(source: &str, reason: &str) -> Value {
-    json!({"found": null, "tried": [{"source": source, "reason": reason}]})
-}
-
 #[test]
 fn a_node_whose_pods_are_not_known_has_unknown_values() {
     let mut node = Node::recorded();
-    node.0["pods"] = unanswered("the API server https://node-a:6443", "connection refused");
+    node.0["pods"] = refused("the API server https://node-a:6443", "connection refused");
     let answer = node.differences();
     assert_eq!(answer.found[0], "UNKNOWN /kubepods/burstable cpu.shares 2 478");
     assert_eq!((answer.found.len(), answer.count("UNKNOWN")), (17, 17), "{:?}", answer.found);
@@ -475,7 +472,7 @@ fn a_node_whose_pods_are_not_known_has_unknown_values() {
 #[test]
 fn a_node_without_its_runtime_is_compared_as_far_as_its_pods_tell() {
     let mut node = Node::recorded();
-    node.0["runtime"] = unanswered("unix:///run/containerd/containerd.sock", "no such file");
+    node.0["runtime"] = refused("unix:///run/containerd/containerd.sock", "no such file");
     let answer = node.differences();
     // What only the runtime knows: which cgroups are sandboxes, and whether it raises scores.
     let sandboxes = "the container's pod is unknown";
@@ -493,7 +490,7 @@ fn a_node_without_its_runtime_is_compared_as_far_as_its_pods_tell() {
 #[test]
 fn a_node_without_its_tree_has_no_answer() {
     let mut node = Node::recorded();
-    node.0["cgroups"] = unanswered("/sys/fs/cgroup", "permission denied");
+    node.0["cgroups"] = refused("/sys/fs/cgroup", "permission denied");
     for command in ["show", "diff", "apply --dry-run", "which --pid 2001"] {
         let ran = node.ask(&format!("cgroup {command}"));
         assert_eq!((ran.code, &*ran.stdout), (3, ""), "{command}: {}", ran.stderr);
