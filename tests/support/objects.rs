@@ -58,9 +58,10 @@ impl Object {
     pub fn set(mut self, pointer: &str, value: impl Into<Value>) -> Self {
         let mut at = &mut self.0;
         for part in pointer.split('/').skip(1) {
+            let part = part.replace("~1", "/").replace("~0", "~");
             at = match part.parse::<usize>() {
                 Ok(index) => &mut at[index],
-                Err(_) => &mut at[part],
+                Err(_) => &mut at[part.as_str()],
             };
         }
         *at = value.into();
