@@ -315,7 +315,7 @@ pub fn with_hint(failure: Failure) -> Failure {
     let is_no_pod = |word: &&str| failure.reason().contains(&format!("no pod {word}"));
     let hint = match named.rest.iter().find(|word| is_misplaced(word)) {
         Some(_) => guess::hint_for_files(named.command, &named.names, &named.rest),
-        None if takes("POD") && named.rest.iter().any(|word| is_no_pod(&word)) => {
+        None if takes("POD") && named.rest.iter().any(is_no_pod) => {
             guess::of_table(&words, named.names.len(), &[])
         }
         None => None,

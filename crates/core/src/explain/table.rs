@@ -216,7 +216,8 @@ impl Table {
     ) -> Option<Found> {
         let known = key(&text[at..]).and_then(|key| self.by_head.get(&key)).into_iter().flatten();
         // What begins with a value begins with a whole word.
-        let is_word = text[at..].starts_with(|c: char| c.is_alphanumeric() || "/*$~".contains(c))
+        let is_word = text[at..]
+            .starts_with(|c: char| c.is_alphanumeric() || "/*$~\"[".contains(c))
             && (at == 0
                 || text[..at].ends_with(|c: char| c.is_whitespace() || "\"'([{=".contains(c)));
         let headless = self.headless.iter().filter(|_| is_word);

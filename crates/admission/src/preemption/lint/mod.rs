@@ -108,7 +108,7 @@ mod tests {
         lint.items.iter().map(line).collect()
     }
 
-    /// Describes a pod of a class; the class is not set where it is empty.
+    /// Describes a pod of a class; an empty one is none.
     fn of_class(class: &str, priority: impl Into<Value>) -> Object {
         objects::pod("shop/web").set("/spec/priorityClassName", class).priority(priority)
     }
