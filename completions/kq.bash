@@ -4167,7 +4167,7 @@ _kq() {
             return 0
             ;;
         kq__subcmd__fleet__subcmd__apply)
-            opts="-l -n -y -o -h -V --selector --nodes-from --sample --image-pull-policy --namespace --service-account --priority-class --privileged --requests --parallel --timeout --kubeconfig --context --cluster --user --as --as-group --as-uid --image --canary --max-unavailable --max-failures --cordon --record --resume --dry-run --yes --output --help --version"
+            opts="-l -n -y -o -h -V --selector --nodes-from --sample --image-pull-policy --namespace --service-account --priority-class --privileged --requests --parallel --timeout --image --kubeconfig --context --cluster --user --as --as-group --as-uid --canary --max-unavailable --max-failures --cordon --record --resume --dry-run --yes --output --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4221,6 +4221,10 @@ _kq() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --image)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --kubeconfig)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -4246,10 +4250,6 @@ _kq() {
                     return 0
                     ;;
                 --as-uid)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --image)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -4397,7 +4397,7 @@ _kq() {
             return 0
             ;;
         kq__subcmd__fleet__subcmd__collect)
-            opts="-l -n -d -h -V --selector --nodes-from --sample --image-pull-policy --namespace --service-account --priority-class --privileged --requests --parallel --timeout --kubeconfig --context --cluster --user --as --as-group --as-uid --api-only --dry-run --yes --dir --resume --from-ssh --image --help --version"
+            opts="-l -n -d -h -V --selector --nodes-from --sample --image-pull-policy --namespace --service-account --priority-class --privileged --requests --parallel --timeout --image --kubeconfig --context --cluster --user --as --as-group --as-uid --api-only --dry-run --yes --dir --resume --from-ssh --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4451,6 +4451,10 @@ _kq() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --image)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --kubeconfig)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -4489,10 +4493,6 @@ _kq() {
                     ;;
                 --from-ssh)
                     COMPREPLY=($(compgen -W "sh ansible" -- "${cur}"))
-                    return 0
-                    ;;
-                --image)
-                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 *)
@@ -4783,7 +4783,7 @@ _kq() {
             return 0
             ;;
         kq__subcmd__fleet__subcmd__run)
-            opts="-l -n -o -h -V --selector --nodes-from --sample --image-pull-policy --namespace --service-account --priority-class --privileged --requests --parallel --timeout --kubeconfig --context --cluster --user --as --as-group --as-uid --image --api-only --dry-run --yes --group-by --value --output --help --version"
+            opts="-l -n -o -h -V --selector --nodes-from --sample --image-pull-policy --namespace --service-account --priority-class --privileged --requests --parallel --timeout --image --kubeconfig --context --cluster --user --as --as-group --as-uid --api-only --dry-run --yes --group-by --value --output --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4837,6 +4837,10 @@ _kq() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --image)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --kubeconfig)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -4862,10 +4866,6 @@ _kq() {
                     return 0
                     ;;
                 --as-uid)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --image)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
