@@ -243,15 +243,26 @@ impl Failure {
     }
 }
 
+/// Returns the kubelet's message (`InsufficientResourceError.Error` in `pkg/kubelet/lifecycle/predicate.go`).
+pub(crate) fn shortage(
+    resource: impl fmt::Display,
+    requested: i64,
+    used: impl fmt::Display,
+    capacity: i64,
+) -> String {
+    format!(
+        "Node didn't have enough resource: {resource}, requested: {requested}, used: {used}, \
+         capacity: {capacity}"
+    )
+}
+
 impl fmt::Display for Failure {
     /// Writes the kubelet's message.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Resource { resource, requested, used, capacity } => write!(
-                f,
-                "Node didn't have enough resource: {resource}, requested: {requested}, used: {used}, \
-                 capacity: {capacity}"
-            ),
+            Self::Resource { resource, requested, used, capacity } => {
+                f.write_str(&shortage(resource, *requested, used, *capacity))
+            }
             Self::Predicate(predicate) => {
                 write!(f, "Predicate {} failed: {}", predicate.name(), predicate.reason())
             }

@@ -22,11 +22,12 @@ pub struct Failure {
     kind: FailureKind,
     error: anyhow::Error,
     hints: Vec<String>,
+    is_of_name: bool,
 }
 
 impl Failure {
     fn new(kind: FailureKind, error: impl Into<anyhow::Error>) -> Self {
-        Self { kind, error: error.into(), hints: Vec::new() }
+        Self { kind, error: error.into(), hints: Vec::new(), is_of_name: false }
     }
 
     /// Returns a failure of the kind [`FailureKind::No`].
@@ -52,10 +53,16 @@ impl Failure {
     /// Returns the failure for a named pod, image or other object that was not found: a mistake in the name where
     /// all objects of the kind are known, else undecided. `unknown` is the reason why not all of them are known.
     pub fn not_found(error: impl Into<anyhow::Error>, unknown: Option<&str>) -> Self {
-        match unknown {
+        let failure = match unknown {
             None => Self::usage(error),
             Some(reason) => Self::missing(anyhow::anyhow!("{:#}: {reason}", error.into())),
-        }
+        };
+        Self { is_of_name: true, ..failure }
+    }
+
+    /// Returns true if a named object was not found.
+    pub fn is_of_name(&self) -> bool {
+        self.is_of_name
     }
 
     /// Adds a way out: one sentence.

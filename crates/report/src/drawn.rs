@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 /// A cgroup of `kq cgroup show`. What it has no name of is empty.
 #[derive(Clone, Debug, Default)]
 pub struct Cgroup {
-    pub level: &'static str,
+    /// It is that of a container.
+    pub is_container: bool,
     pub namespace: String,
     pub pod: String,
     pub container: String,
@@ -31,7 +32,7 @@ impl Cgroup {
         let (place, settings) = (&cgroup.place, cgroup.settings.iter());
         let name = |name: Option<&str>| name.unwrap_or_default().to_owned();
         Self {
-            level: place.level,
+            is_container: place.is_container,
             namespace: name(place.namespace),
             pod: name(place.pod),
             container: name(place.container),

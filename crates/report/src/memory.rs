@@ -61,7 +61,7 @@ type Container<'a> = (&'a Cgroup, Place<'a>);
 
 fn containers<'a>(found: &Found<'a, Vec<Cgroup>>) -> Vec<Container<'a>> {
     let all = Place::new(found.id, "/items").each(found.answer).into_iter();
-    all.filter(|(cgroup, _)| cgroup.level == "container").collect()
+    all.filter(|(cgroup, _)| cgroup.is_container).collect()
 }
 
 /// Returns the memory that is in use, as amounts are written.

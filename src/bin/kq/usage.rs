@@ -312,10 +312,9 @@ pub fn with_hint(failure: Failure) -> Failure {
         Some(_) => !takes("FILE") && !takes("PATH") && !takes("CHANGE"),
         None => false,
     };
-    let is_no_pod = |word: &&str| failure.reason().contains(&format!("no pod {word}"));
     let hint = match named.rest.iter().find(|word| is_misplaced(word)) {
         Some(_) => guess::hint_for_files(named.command, &named.names, &named.rest),
-        None if takes("POD") && named.rest.iter().any(is_no_pod) => {
+        None if takes("POD") && failure.is_of_name() => {
             guess::of_table(&words, named.names.len(), &[])
         }
         None => None,

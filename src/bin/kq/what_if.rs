@@ -20,6 +20,7 @@ use kq_facts::kubelet_config::carried;
 use kq_io::input::read_input;
 use kq_k8s::manifest::load;
 use kq_node::NodeFile;
+use std::io::IsTerminal as _;
 
 /// Show what a change would do to the node, before it is made
 ///
@@ -121,7 +122,8 @@ impl Args {
         let answer = what_if(&before, &changes, &files)?;
         captured::keep(|| NodeDisruptions::of(&before.snapshot, &answer));
         let lines = |it: &_| script(it).lines().map(str::to_owned).collect();
-        let others = match self.output == OutputFormat::Table && !self.sources.verbose {
+        let is_table = self.output == OutputFormat::Table && !self.sources.verbose;
+        let others = match is_table && std::io::stdout().is_terminal() {
             true => at_any_restart(&before, &answer, &changes),
             false => Vec::new(),
         };

@@ -308,7 +308,7 @@ fn nothing_is_made_without_a_yes() {
     let flags = fleet.flags();
     for (line, code, expected) in [
         ("well-1 -- doctor", 4, "nothing was changed: confirmation needs a terminal"),
-        ("--dry-run -- doctor", 0, "plan: a pod on cut and 10 more nodes of https://127.0.0.1"),
+        ("--dry-run -- doctor", 0, "plan: a pod on cut and 11 more nodes of https://127.0.0.1"),
         ("--dry-run --sample 2 -- doctor", 0, "plan: a pod on cut and 1 more nodes"),
         ("well-3 --yes -- doctor", 2, "hint: did you mean well-1?"),
         ("-l well=maybe --yes -- doctor", 2, "no node of the cluster is selected"),

@@ -220,7 +220,7 @@ mod sources;
 /// A kubelet that does not run is described as its unit would start it.
 mod stopped_kubelet;
 /// Answers on a terminal: how wide, and in which colours.
-mod terminal;
+pub mod terminal;
 /// `kq cgroup throttling`
 mod throttling;
 /// `kq top`

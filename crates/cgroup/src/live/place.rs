@@ -203,6 +203,9 @@ impl LiveContainer<'_> {
 pub struct LivePlace<'t> {
     /// `node`, `qos`, `pod`, `container`, `sandbox` or `other`.
     pub level: &'static str,
+    /// It is that of a container.
+    #[serde(skip)]
+    pub is_container: bool,
     /// The pod's namespace.
     pub namespace: Option<&'t str>,
     /// The pod's name; null when it is unknown.
@@ -237,6 +240,8 @@ impl<'t> LivePlace<'t> {
         let name = pod.and_then(|pod| pod.name);
         Self {
             level,
+            is_container: matches!(owner, LiveOwner::Container(_))
+                && matches!(part, Some(Part::Container(..))),
             namespace: name.map(|name| name.namespace.as_str()),
             pod: name.map(|name| name.name.as_str()),
             pod_uid: pod.map(|pod| pod.uid.clone()),

@@ -17,6 +17,7 @@ mod state;
 mod tests;
 
 use super::restart::{are_tied, source_orders};
+use crate::filter::shortage;
 use crate::{DeviceDecision, Failure, Refusal};
 use kq_facts::node_object::NodeObject;
 use kq_k8s::kubelet_rules::KubeletRules;
@@ -220,10 +221,7 @@ impl PossibleRefusal {
                     true => least.to_string(),
                     false => format!("{least} to {most}"),
                 };
-                format!(
-                    "Node didn't have enough resource: {resource}, requested: {requested}, used: {used}, \
-                     capacity: {capacity}"
-                )
+                shortage(resource, *requested, used, *capacity)
             }
             Self::Other(refusal) => refusal.message.trim_end().to_owned(),
         }
