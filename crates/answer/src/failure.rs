@@ -53,11 +53,16 @@ impl Failure {
     /// Returns the failure for a named pod, image or other object that was not found: a mistake in the name where
     /// all objects of the kind are known, else undecided. `unknown` is the reason why not all of them are known.
     pub fn not_found(error: impl Into<anyhow::Error>, unknown: Option<&str>) -> Self {
-        let failure = match unknown {
+        match unknown {
             None => Self::usage(error),
             Some(reason) => Self::missing(anyhow::anyhow!("{:#}: {reason}", error.into())),
-        };
-        Self { is_of_name: true, ..failure }
+        }
+        .of_name()
+    }
+
+    /// Says that a named object was not found.
+    pub fn of_name(self) -> Self {
+        Self { is_of_name: true, ..self }
     }
 
     /// Returns true if a named object was not found.

@@ -62,9 +62,20 @@ pub fn at_terminal(line: &str, folder: &Path, columns: u16, environment: &[(&str
     let text = |from: &mpsc::Receiver<String>| {
         from.recv_timeout(PATIENCE).unwrap_or_else(|_| panic!("kq {line} does not end"))
     };
-    let shown = Shown { stdout: text(&stdout), stderr: text(&stderr) };
+    let shown = Shown { stdout: left_over(&text(&stdout)), stderr: left_over(&text(&stderr)) };
     child.wait().expect("it ends");
     shown
+}
+
+/// Returns a text without the lines that were erased, as those of progress are.
+fn left_over(text: &str) -> String {
+    let mut parts = text.split("\r\u{1b}[2K");
+    let mut left = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        left.truncate(left.rfind('\n').map_or(0, |end| end + 1));
+        left.push_str(part);
+    }
+    left
 }
 
 /// Returns a text without kq's own colours.

@@ -1,6 +1,6 @@
 //! One run of the program, watched: what it wrote, how it ended, how much time and memory it took.
 
-use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, prlimit};
+use rustix::process::{Pid, Signal, kill_process};
 use std::fs::{self, File};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -43,14 +43,18 @@ pub struct Ran {
 pub fn run(program: &Path, arguments: &[String], folder: &Path, stdin: Option<&Path>) -> Ran {
     let (out, err) = (folder.join(".stdout"), folder.join(".stderr"));
     let create = |path: &PathBuf| File::create(path).expect("a file can be made");
-    let mut command = match alone() {
-        Some(unshare) => {
-            let mut command = Command::new("unshare");
-            command.args(*unshare).arg("--").arg(program);
-            command
-        }
-        None => Command::new(program),
-    };
+    // What takes far more than may be is ended by the kernel, however quickly it does. The limits are there before the
+    // program is: an allocator reserves what it can at once.
+    let mut command = Command::new("prlimit");
+    command
+        .arg(format!("--data={}", 2 * MEMORY + (256 << 20)))
+        .arg(format!("--cpu={}", CPU.as_secs() * 3 + 5))
+        .arg(format!("--fsize={}", 1 << 30))
+        .arg("--");
+    if let Some(flags) = alone() {
+        command.arg("unshare").args(*flags).arg("--");
+    }
+    command.arg(program);
     command
         .args(arguments)
         .env_clear()
@@ -87,11 +91,6 @@ fn alone() -> Option<&'static &'static [&'static str]> {
 fn watch(mut child: Child) -> Ran {
     let pid = i32::try_from(child.id()).expect("a number of a process");
     let process = Pid::from_raw(pid).expect("it is not 0");
-    // What takes far more than may be is ended by the kernel, however quickly it does.
-    let most = |bytes: u64| Rlimit { current: Some(bytes), maximum: Some(bytes) };
-    let _ = prlimit(Some(process), Resource::Data, most(2 * MEMORY + (256 << 20)));
-    let _ = prlimit(Some(process), Resource::Cpu, most(CPU.as_secs() * 3 + 5));
-    let _ = prlimit(Some(process), Resource::Fsize, most(1 << 30));
     let begun = Instant::now();
     let (mut cpu, mut memory, mut was_stopped) = (Duration::ZERO, 0, false);
     let mut idle_since = (Instant::now(), Duration::ZERO);

@@ -33,7 +33,7 @@ pub fn preemption_cause(traces: &PodTraces, pod: &PodSelector) -> Result<Preempt
             let hint = format!("did you mean {near}?");
             Failure::missing(error).hint(hint)
         }
-        NoTraces::Nothing { near: None, .. } => Failure::missing(error).hint(
+        NoTraces::Nothing { near: None, .. } => Failure::missing(error).of_name().hint(
             "name a kubeconfig with --kubeconfig, or the remaining files: --pods, --events, --kubelet-log; events \
              are kept for an hour by default",
         ),
