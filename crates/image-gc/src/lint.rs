@@ -24,6 +24,15 @@ use rule::ImageGcRule;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
+/// The sentences about signals without a threshold, also of a change that takes theirs.
+pub mod signals_off {
+    pub const WHY: &str = "an evictionHard that is set replaces all defaults, unless mergeDefaultEvictionSettings is \
+                           true";
+    pub const LEADS_TO: &str = "the kubelet does not evict when they run out: the kernel kills processes, or the disk \
+                                fills up";
+    pub const ADVICE: &str = "name every signal in evictionHard";
+}
+
 /// Everything that is looked at; what is `None` is not known.
 #[derive(Clone, Copy, Debug)]
 pub struct LintInput<'a> {

@@ -158,6 +158,9 @@ impl DisruptionBudget {
         let mut budgets = None;
         for document in yaml::documents(text).iter().filter(|document| !document.is_empty()) {
             let value = yaml::read(document.text).map_err(|error| error.to_string())?.value;
+            if !value.is_object() {
+                return Err(format!("expected a {KIND} or a list of them"));
+            }
             budgets.get_or_insert_with(Vec::new).extend(of_json(&value.to_string())?);
         }
         budgets.ok_or_else(|| "it is empty".to_owned())
@@ -447,7 +450,11 @@ mod tests {
             let error = read(&value).expect_err("not a budget");
             assert!(error.contains(expected), "{value}: {error}");
         }
-        for bytes in [&b"- a\n"[..], b"a", b"{", b"[{}]", b"", b"---\n", &[0xff]] {
+        for bytes in [&b"- a\n"[..], b"a"] {
+            let error = DisruptionBudget::read(bytes).expect_err("no object");
+            assert_eq!(error, "expected a PodDisruptionBudget or a list of them");
+        }
+        for bytes in [&b"{"[..], b"[{}]", b"", b"---\n", &[0xff]] {
             assert!(DisruptionBudget::read(bytes).is_err(), "{bytes:?}");
         }
     }

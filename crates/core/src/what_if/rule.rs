@@ -6,6 +6,7 @@ use crate::kubelet_start::StartFinding;
 use crate::question::devices::plan::Holder;
 use crate::question::reclaim::{ReclaimAhead, Sufficiency};
 use kq_answer::{Rule, RuleFinding, Severity, Wording};
+use kq_image_gc::lint::signals_off;
 use kq_k8s::version::KubeletVersion;
 use kq_output::units;
 use serde::Serialize;
@@ -310,15 +311,9 @@ pub enum EvictionChange {
     Relieved { signal: String },
     /// The signals have no threshold any more.
     #[text("no threshold of eviction any more: {signals}", signals = signals.join(", "))]
-    #[why(
-        "an evictionHard that is set replaces all defaults, unless mergeDefaultEvictionSettings is \
-         true"
-    )]
-    #[leads_to(
-        "the kubelet does not evict when they run out: the kernel kills processes, or the disk \
-         fills up"
-    )]
-    #[advice("name every signal in evictionHard")]
+    #[why(signals_off::WHY)]
+    #[leads_to(signals_off::LEADS_TO)]
+    #[advice(signals_off::ADVICE)]
     Off { signals: Vec<String> },
     /// The thresholds change, and what they are compared with is not measured.
     #[text(

@@ -1,5 +1,6 @@
 //! What the rules find, as facts, and the sentences made of them.
 
+use super::signals_off;
 use crate::loops::Garbage;
 use kq_answer::{Rule, Severity, Topic, Wording};
 use kq_facts::kubelet_config::ImageGcConfigError;
@@ -66,23 +67,17 @@ pub(super) enum ImageGcRule {
         unused_images: Option<usize>,
         unused_bytes: Option<u64>,
     },
-    /// The threshold is an amount, and the capacity of the disk is not known.
     /// `evictionHard` leaves out signals that have a default.
     #[text("no hard threshold: {signals}", signals = signals.join(", "))]
-    #[why(
-        "an evictionHard that is set replaces all defaults, unless mergeDefaultEvictionSettings is \
-         true"
-    )]
-    #[leads_to(
-        "the kubelet does not evict when they run out: the kernel kills processes, or the disk \
-         fills up"
-    )]
-    #[advice("name every signal in evictionHard")]
+    #[why(signals_off::WHY)]
+    #[leads_to(signals_off::LEADS_TO)]
+    #[advice(signals_off::ADVICE)]
     EvictionSignalsOff {
         signals: Vec<&'static str>,
         /// The memory or the disk of the kubelet is among them.
         is_danger: bool,
     },
+    /// The threshold is an amount, and the capacity of the disk is not known.
     #[text("{signal} < {amount} is an amount, and the capacity of the disk is not known")]
     #[why("which of them acts first depends on the size of the disk")]
     #[advice("give the capacity, or run kq on the node")]
