@@ -30,7 +30,7 @@ fn the_table_of_gates_is_generated() {
          /// The minor version of the first column.\n\
          pub(super) const FIRST_MINOR: u32 = 32;\n\n\
          /// The number of versions.\n\
-         const VERSIONS: usize = KubeletVersion::COUNT;\n\n\
+         pub(super) const VERSIONS: usize = KubeletVersion::COUNT;\n\n\
          /// Every gate with its state in 1.32, 1.33, 1.34, 1.35, 1.36 and 1.37, sorted by name.\n///\n\
          /// ```text\n///              off   on\n/// unknown       .\n\
          /// alpha         a    A\n/// beta          b    B\n/// GA            g    G\n\

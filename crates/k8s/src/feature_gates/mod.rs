@@ -219,15 +219,20 @@ pub struct GateState {
 
 /// Returns a version's specification of a gate; `None`: the version does not recognise it.
 pub fn gate_state(name: &str, version: KubeletVersion) -> Option<GateState> {
-    let (_, states) = table::GATES.iter().find(|(known, _)| *known == name)?;
+    let states = states(name)?;
     let earlier = version.gate_patch(name).filter(|patch| version.precedes(patch));
     state(earlier.map_or(states[version.column()], |patch| patch.before))
 }
 
 /// Returns a version's specification of a gate, or the last one before it was removed.
 fn last_state(name: &str, version: KubeletVersion) -> Option<GateState> {
-    let (_, states) = table::GATES.iter().find(|(known, _)| *known == name)?;
-    states[..=version.column()].iter().rev().find_map(|letter| state(*letter))
+    states(name)?[..=version.column()].iter().rev().find_map(|letter| state(*letter))
+}
+
+/// Returns the letters of a gate, one for each version.
+fn states(name: &str) -> Option<&'static [u8; table::VERSIONS]> {
+    let at = table::GATES.binary_search_by_key(&name, |(known, _)| known).ok()?;
+    Some(table::GATES[at].1)
 }
 
 /// Reads one letter of the table.
@@ -317,19 +322,23 @@ impl FeatureGates {
         }
         Ok(Gate::ALL
             .into_iter()
-            .fold(self, |gates, gate| gates.with(gate, self.resolve(gate.name(), set))))
+            .fold(self, |gates, gate| gates.with(gate, self.resolve(gate.name(), Some(gate), set))))
     }
 
     /// Returns the enabled gates whose dependencies are off.
     fn broken_dependencies(self, set: &BTreeMap<String, bool>) -> Vec<FeatureGateProblem> {
         let mut broken = Vec::new();
+        let is_on = |name: &str| {
+            let own = Gate::ALL.into_iter().find(|gate| gate.name() == name);
+            self.resolve(name, own, set)
+        };
         for (name, needs) in table::DEPENDENCIES {
             let needs = needs[self.version.column()];
-            if !self.resolve(name, set) {
+            if needs.is_empty() || !is_on(name) {
                 continue;
             }
             let disabled: Vec<&'static str> =
-                needs.iter().copied().filter(|need| !self.resolve(need, set)).collect();
+                needs.iter().copied().filter(|need| !is_on(need)).collect();
             if !disabled.is_empty() {
                 broken.push(FeatureGateProblem::NeedsDisabled { name, disabled });
             }
@@ -337,9 +346,8 @@ impl FeatureGates {
         broken
     }
 
-    /// Returns whether a gate is on with these settings.
-    fn resolve(self, name: &str, set: &BTreeMap<String, bool>) -> bool {
-        let own = Gate::ALL.into_iter().find(|gate| gate.name() == name);
+    /// Returns whether a gate is on with these settings; `own`: the gate, if kq's rules depend on it.
+    fn resolve(self, name: &str, own: Option<Gate>, set: &BTreeMap<String, bool>) -> bool {
         let Some(state) = gate_state(name, self.version) else {
             return own.is_some_and(|gate| self.enabled(gate));
         };

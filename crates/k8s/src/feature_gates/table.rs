@@ -8,7 +8,7 @@ use crate::version::KubeletVersion;
 pub(super) const FIRST_MINOR: u32 = 32;
 
 /// The number of versions.
-const VERSIONS: usize = KubeletVersion::COUNT;
+pub(super) const VERSIONS: usize = KubeletVersion::COUNT;
 
 /// Every gate with its state in 1.32, 1.33, 1.34, 1.35, 1.36 and 1.37, sorted by name.
 ///
