@@ -47,21 +47,34 @@ impl<'p> Occupancy<'p> {
     /// Removes the pods at these indexes; the others stay in their order.
     pub fn remove(&mut self, places: &BTreeSet<usize>) {
         for place in places {
-            let (Some(pod), Some(taken)) = (self.pods.get(*place), self.taken.get(*place)) else {
-                continue;
-            };
-            self.used.subtract(taken);
-            self.used.pods = self.used.pods.saturating_sub(1);
-            for port in host_ports(pod) {
-                let Some(having) = self.ports.get_mut(&port) else { continue };
-                having.retain(|it| !ptr::eq(*it, *pod));
-                if having.is_empty() {
-                    self.ports.remove(&port);
-                }
+            let pod = self.pods.get(*place).copied();
+            if let Some((pod, taken)) = pod.zip(self.taken.get(*place).cloned()) {
+                self.subtract(pod, &taken);
             }
         }
         drop_places(&mut self.pods, places);
         drop_places(&mut self.taken, places);
+    }
+
+    /// Removes one pod, and returns its amounts.
+    pub(crate) fn take_out(&mut self, pod: &Pod) -> Option<Amounts> {
+        let place = self.pods.iter().position(|it| ptr::eq(*it, pod))?;
+        let (pod, taken) = (self.pods.remove(place), self.taken.remove(place));
+        self.subtract(pod, &taken);
+        Some(taken)
+    }
+
+    /// Takes a pod out of the sums.
+    fn subtract(&mut self, pod: &'p Pod, taken: &Amounts) {
+        self.used.subtract(taken);
+        self.used.pods = self.used.pods.saturating_sub(1);
+        for port in host_ports(pod) {
+            let Some(having) = self.ports.get_mut(&port) else { continue };
+            having.retain(|it| !ptr::eq(*it, pod));
+            if having.is_empty() {
+                self.ports.remove(&port);
+            }
+        }
     }
 
     /// Returns the pods, in the order in which they were added.

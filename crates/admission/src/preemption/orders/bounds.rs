@@ -9,7 +9,6 @@ use crate::amounts::Amounts;
 use crate::{DeviceDecision, Occupancy, Refusal, examine, host_ports};
 use kq_k8s::pod::ResourceName;
 use kq_k8s::priority::is_preemptable;
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
@@ -133,35 +132,34 @@ impl<'b, 's, 'p, C: EarlierChecks> Bounds<'b, 's, 'p, C> {
         let mut all = Occupancy::default();
         before.iter().for_each(|place| self.add(&mut all, *place));
         for second in seconds {
-            let before = all.clone();
             second.clone().for_each(|place| self.add(&mut all, place));
             let is_critical =
                 |at: &usize| self.search.turns.get(*at).is_some_and(|it| it.is_critical);
             for place in second.clone().filter(is_critical).collect::<Vec<_>>() {
-                let others = self.without(place, second.clone(), &before, &all);
-                let fits = self.refusals(place, &others).is_some_and(|it| it.is_empty());
-                if !fits {
+                let refusals = self.refusals_without(place, second.len(), &mut all);
+                if !refusals.is_some_and(|it| it.is_empty()) {
                     self.killers.insert(place);
                 }
             }
         }
     }
 
-    /// Returns those that may be there before a pod of a second: all without itself. Of very many, all. `before`: those
-    /// before the second; `all`: with those of the second.
-    fn without<'o>(
+    /// Returns why a pod is refused next to all that may be there before it. `all` is left with the same pods; of more
+    /// than [`MOST_TIED`] of a second, the pod itself counts.
+    fn refusals_without(
         &self,
         place: usize,
-        second: impl ExactSizeIterator<Item = usize>,
-        before: &Occupancy<'p>,
-        all: &'o Occupancy<'p>,
-    ) -> Cow<'o, Occupancy<'p>> {
-        if second.len() > MOST_TIED {
-            return Cow::Borrowed(all);
+        of_second: usize,
+        all: &mut Occupancy<'p>,
+    ) -> Option<Vec<PossibleRefusal>> {
+        let own = self.search.turns.get(place).map(|turn| turn.pod);
+        let own = own.filter(|_| of_second <= MOST_TIED);
+        let taken = own.and_then(|pod| all.take_out(pod));
+        let refusals = self.refusals(place, all);
+        if let Some((pod, taken)) = own.zip(taken) {
+            all.add_counted(pod, taken);
         }
-        let mut others = before.clone();
-        second.filter(|at| *at != place).for_each(|at| self.add(&mut others, at));
-        Cow::Owned(others)
+        refusals
     }
 
     /// Notes what may become of a pod; returns true if it may be killed.
@@ -202,8 +200,7 @@ impl<'b, 's, 'p, C: EarlierChecks> Bounds<'b, 's, 'p, C> {
         let mut all = self.all.clone();
         possible.iter().for_each(|place| self.add(&mut all, *place));
         for place in second.clone() {
-            let others = self.without(place, possible.iter().copied(), &self.all, &all);
-            let at_most = self.refusals(place, &others);
+            let at_most = self.refusals_without(place, possible.len(), &mut all);
             if possible.binary_search(&place).is_err() {
                 let at_least = self.refusals(place, &self.least);
                 let refusals = at_least.into_iter().chain(at_most).flatten().collect();

@@ -354,7 +354,7 @@ impl<'s, 'p, C: EarlierChecks> Search<'s, 'p, C> {
                 &asked
             }
         };
-        let candidates = self.candidates(state);
+        let candidates = self.candidates(state, turn);
         let Judged { refusals, requirements, .. } = self.judge(turn, decided, others, &candidates);
         let mut choices = vec![BTreeSet::new()];
         if let Some(requirements) = requirements {
@@ -368,7 +368,9 @@ impl<'s, 'p, C: EarlierChecks> Search<'s, 'p, C> {
         let is_taken = refusals.is_empty();
         let without = |victims: BTreeSet<usize>| {
             let mut after = after.clone();
-            drop_places(&mut after.taken, &victims);
+            if !victims.is_empty() {
+                drop_places(&mut after.taken, &victims);
+            }
             if is_taken {
                 after.taken.push(place);
             }
@@ -378,8 +380,11 @@ impl<'s, 'p, C: EarlierChecks> Search<'s, 'p, C> {
         Ok(Step { refusals, after: choices.into_iter().map(without).collect() })
     }
 
-    /// Returns the pods of a set as possible victims, for a pod that may kill.
-    fn candidates(&self, state: &State<C>) -> Vec<PotentialVictim<'p>> {
+    /// Returns the pods of a set as possible victims of a pod; only a critical one kills.
+    fn candidates(&self, state: &State<C>, of: &Turn<'p>) -> Vec<PotentialVictim<'p>> {
+        if !of.is_critical {
+            return Vec::new();
+        }
         let all = state.taken.iter().filter_map(|at| self.turns.get(*at));
         all.map(|turn| turn.victim.clone()).collect()
     }
