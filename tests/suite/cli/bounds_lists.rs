@@ -1,11 +1,11 @@
 //! No work is the product of two lists of a snapshot: of resources and pods, of devices and containers, of statuses and
 //! what the checkpoint and the kubelet list.
 //!
-//! `fuzz_binary::pairs` looks for others. Each run has the time and the memory that [`crate::fuzz_binary::run`] grants
-//! input below 1 MB.
+//! `fuzz_binary::pairs` looks for others. Each run is about half of the largest input, and has half of the time that
+//! [`crate::fuzz_binary::run`] grants input below 1 MB.
 
 use super::{folder_with, repository};
-use crate::fuzz_binary::run::run;
+use crate::fuzz_binary::run::{CPU, run};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -33,13 +33,15 @@ fn bounded(name: &str, at_least: usize, lines: &[&str], change: impl FnOnce(&mut
     let mut snapshot: Value = serde_json::from_slice(&example).expect("JSON");
     change(&mut snapshot);
     let text = snapshot.to_string();
-    assert!((at_least..1_000_000).contains(&text.len()), "{name}: {} bytes", text.len());
+    assert!((at_least..500_000).contains(&text.len()), "{name}: {} bytes", text.len());
     let folder = folder_with(&[("snapshot.json", text.as_str()), ("new.json", NEW)]);
     for line in lines {
         let line = format!("{line} --snapshot snapshot.json");
         let arguments: Vec<String> = line.split(' ').map(str::to_owned).collect();
         let ran = run(Path::new(env!("CARGO_BIN_EXE_kq")), &arguments, folder.path(), None);
         let wrong = ran.wrong(line.contains("-ojson"));
+        // Half of the largest input, in half of its time: a product of two lists takes a quarter.
+        assert!(ran.cpu <= CPU / 2, "{name}: kq {line}: {:?}", ran.cpu);
         let said: String = String::from_utf8_lossy(&ran.stderr).chars().take(1_000).collect();
         assert!(wrong.is_empty(), "{name}: kq {line}: {wrong:?}: {said}");
         assert!(!said.contains("MiB of memory"), "{name}: kq {line}: {said}");
@@ -94,37 +96,37 @@ fn devices(snapshot: &mut Value, count: usize) {
 
 #[test]
 fn a_probe_may_have_very_many_headers() {
-    bounded("headers", 200_000, &["doctor", "doctor ml/train-0", "probe lint"], |snapshot| {
+    bounded("headers", 100_000, &["doctor", "doctor ml/train-0", "probe lint"], |snapshot| {
         let container = &mut train(snapshot)["spec"]["containers"][0];
-        let headers = vec![json!({}); 70_000];
+        let headers = vec![json!({}); 35_000];
         container["livenessProbe"] = json!({"httpGet": {"port": 80, "httpHeaders": headers}});
     });
 }
 
 #[test]
 fn a_configuration_may_have_very_many_warnings() {
-    bounded("warnings", 600_000, LINES, |snapshot| {
-        snapshot["kubeletConfig"]["found"]["value"]["notes"] = json!(vec!["a"; 150_000]);
+    bounded("warnings", 300_000, LINES, |snapshot| {
+        snapshot["kubeletConfig"]["found"]["value"]["notes"] = json!(vec!["a"; 75_000]);
     });
 }
 
 #[test]
 fn a_pod_may_ask_for_very_many_resources() {
-    bounded("resources", 800_000, LINES, |snapshot| {
+    bounded("resources", 400_000, LINES, |snapshot| {
         let own = &mut train(snapshot)["spec"]["containers"][0]["resources"];
-        *own = json!({"requests": resources(27_000), "limits": resources(27_000)});
+        *own = json!({"requests": resources(13_500), "limits": resources(13_500)});
     });
 }
 
 #[test]
 fn many_resources_and_many_pods_are_no_product() {
-    bounded("resources and pods", 800_000, LINES, |snapshot| {
-        let all = resources(7_000);
+    bounded("resources and pods", 400_000, LINES, |snapshot| {
+        let all = resources(3_500);
         let on_node = &mut snapshot["node"]["found"]["value"]["status"]["allocatable"];
         let on_node = on_node.as_object_mut().expect("amounts");
         on_node.extend(all.as_object().expect("amounts").clone());
         train(snapshot)["spec"]["containers"][0]["resources"] = json!({"requests": all});
-        for at in 0..1_900 {
+        for at in 0..950 {
             let own = json!({format!("e.x/r{at}"): "1"});
             let pod = small(snapshot, at, &json!({"requests": own, "limits": own}));
             pods(snapshot).push(pod);
@@ -135,8 +137,8 @@ fn many_resources_and_many_pods_are_no_product() {
 #[test]
 fn many_devices_and_many_containers_are_no_product() {
     let own = json!({"example.com/gpu": "1"});
-    for (count, containers) in [(15_000, 2_000), (19_000, 200)] {
-        bounded("devices and containers", 350_000, LINES, |snapshot| {
+    for (count, containers) in [(7_500, 1_000), (9_500, 100)] {
+        bounded("devices and containers", 150_000, LINES, |snapshot| {
             devices(snapshot, count);
             let spec = &mut train(snapshot)["spec"];
             let all = spec["containers"].as_array_mut().expect("containers");
@@ -144,9 +146,9 @@ fn many_devices_and_many_containers_are_no_product() {
             all.extend((0..containers).map(container));
         });
     }
-    bounded("devices and pods", 800_000, LINES, |snapshot| {
-        devices(snapshot, 12_000);
-        for at in 0..1_900 {
+    bounded("devices and pods", 400_000, LINES, |snapshot| {
+        devices(snapshot, 6_000);
+        for at in 0..950 {
             let pod = small(snapshot, at, &json!({"requests": own, "limits": own}));
             pods(snapshot).push(pod);
         }
@@ -155,18 +157,18 @@ fn many_devices_and_many_containers_are_no_product() {
 
 #[test]
 fn statuses_checkpoint_and_pod_resources_are_no_product() {
-    bounded("containers by statuses", 500_000, LINES, |snapshot| {
+    bounded("containers by statuses", 250_000, LINES, |snapshot| {
         let pod = train(snapshot);
-        for at in 0..14_000 {
+        for at in 0..7_000 {
             let named = json!({"name": format!("c{at}")});
             pod["spec"]["containers"].as_array_mut().expect("a list").push(named.clone());
             // The last container has the first status.
             pod["status"]["containerStatuses"].as_array_mut().expect("a list").insert(0, named);
         }
     });
-    bounded("containers by their devices", 800_000, LINES, |snapshot| {
+    bounded("containers by their devices", 400_000, LINES, |snapshot| {
         let uid = train(snapshot)["metadata"]["uid"].clone();
-        for at in 0..2_900 {
+        for at in 0..1_450 {
             let name = format!("c{at}");
             let pod = train(snapshot);
             let lists = [("spec", "containers"), ("status", "containerStatuses")];
@@ -189,8 +191,8 @@ fn statuses_checkpoint_and_pod_resources_are_no_product() {
         }
     });
     for is_known in [true, false] {
-        bounded("pods by what the kubelet lists", 700_000, LINES, |snapshot| {
-            for at in 0..1_500 {
+        bounded("pods by what the kubelet lists", 350_000, LINES, |snapshot| {
+            for at in 0..750 {
                 let pod = small(snapshot, at, &json!({}));
                 pods(snapshot).push(pod);
                 let facts = &mut snapshot["devices"];
@@ -223,18 +225,18 @@ fn statuses_checkpoint_and_pod_resources_are_no_product() {
 
 #[test]
 fn sidecars_and_init_containers_share_their_sums() {
-    bounded("sidecars", 400_000, LINES, |snapshot| {
+    bounded("sidecars", 200_000, LINES, |snapshot| {
         let sidecar = |at: usize| {
             let own = json!({format!("e.x/r{at}"): "1"});
             json!({"name": format!("s{at}"), "restartPolicy": "Always",
                    "resources": {"requests": own, "limits": own}})
         };
-        train(snapshot)["spec"]["initContainers"] = (0..4_000).map(sidecar).collect();
+        train(snapshot)["spec"]["initContainers"] = (0..2_000).map(sidecar).collect();
     });
-    bounded("a sidecar before init containers", 400_000, LINES, |snapshot| {
+    bounded("a sidecar before init containers", 200_000, LINES, |snapshot| {
         let sidecar = json!({"name": "s", "restartPolicy": "Always",
-                             "resources": {"requests": resources(12_000)}});
-        let init = (0..12_000).map(|at| json!({"name": format!("i{at}")}));
+                             "resources": {"requests": resources(6_000)}});
+        let init = (0..6_000).map(|at| json!({"name": format!("i{at}")}));
         train(snapshot)["spec"]["initContainers"] = std::iter::once(sidecar).chain(init).collect();
     });
 }
