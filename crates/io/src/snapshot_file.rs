@@ -20,6 +20,9 @@ use std::path::{Path, PathBuf};
 /// The first bytes of a Zstandard frame.
 const ZSTANDARD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
+/// The first bytes of what gzip packs.
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+
 /// Why a snapshot could not be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum SnapshotFileError {
@@ -55,6 +58,14 @@ pub enum SnapshotFileError {
         /// The file.
         path: String,
         window: u64,
+    },
+    /// It was packed by gzip.
+    #[error(
+        "snapshot {path} is packed by gzip, and kq unpacks Zstandard alone: unpack it with gzip -d"
+    )]
+    Gzip {
+        /// The file.
+        path: String,
     },
     /// It contains something else.
     #[error("{path} is not a kq snapshot: {error}")]
@@ -109,6 +120,9 @@ pub fn read_snapshot_within(path: &str, limit: u64) -> Result<Snapshot, Snapshot
         let text = text.ok_or_else(|| SnapshotFileError::NoSnapshot { path: path.to_owned() })?;
         let packed = STANDARD.decode(text);
         bytes = packed.map_err(|error| refuse(Stopped::Damaged(error.to_string())))?;
+    }
+    if bytes.starts_with(&GZIP) {
+        return Err(SnapshotFileError::Gzip { path: path.to_owned() });
     }
     if bytes.starts_with(&ZSTANDARD) {
         let in_proportion = unpacked_limit(bytes.len() as u64);

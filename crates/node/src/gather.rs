@@ -60,6 +60,7 @@ fn stored(path: &str) -> Result<Snapshot, Failure> {
         SnapshotFileError::Content { .. } | SnapshotFileError::Damaged { .. } => {
             Failure::usage(error).hint("a snapshot is made by kq snapshot -o FILE")
         }
+        SnapshotFileError::Gzip { .. } => Failure::usage(error),
         SnapshotFileError::NoSnapshot { .. } => {
             Failure::usage(error).hint("kq report --with-snapshot stores one in its page")
         }

@@ -48,7 +48,7 @@ use std::path::Path;
 #[command(verbatim_doc_comment)]
 pub struct Args {
     /// Show this pod on one page (NAME, NAMESPACE/NAME or UID), instead of the checks of the node; an existing file named
-    /// .json, .zst or .gz is a snapshot
+    /// .json or .zst is a snapshot
     #[arg(value_name = "POD|SNAPSHOT")]
     pod: Option<String>,
 

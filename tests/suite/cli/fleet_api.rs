@@ -107,10 +107,14 @@ pub(super) fn granted(arguments: &str) -> BTreeSet<String> {
     for item in items {
         let scope = item["metadata"]["namespace"].as_str().unwrap_or("cluster");
         for rule in item["rules"].as_array().into_iter().flatten() {
-            assert_eq!(rule["apiGroups"][0], "");
+            let group = match rule["apiGroups"][0].as_str().expect("a group") {
+                "" => String::new(),
+                group => format!("{group}/"),
+            };
             for verb in rule["verbs"].as_array().expect("verbs") {
                 let resource = rule["resources"][0].as_str().expect("a resource");
-                granted.insert(format!("{scope} {} {resource}", verb.as_str().expect("a verb")));
+                let verb = verb.as_str().expect("a verb");
+                granted.insert(format!("{scope} {verb} {group}{resource}"));
             }
         }
     }
@@ -180,6 +184,7 @@ fn manifests_are_documents_that_bind_one_account() {
         ("run -- gc apply", "cannot be asked of many nodes"),
         ("collect -- doctor", "only kq fleet run and apply have a command"),
         ("clean --api-only", "clean deletes pods"),
+        ("what-if --api-only", "what-if reads snapshots and asks no node"),
     ] {
         let ran = kq(&format!("fleet rbac {line}")).run();
         assert_eq!(ran.code, 2, "{line}: {}", ran.text());

@@ -213,6 +213,8 @@ fn the_api_server_has_the_budgets() {
         lines,
         [format!("GET {path} HTTP/1.1"), format!("GET {path}&continue=more HTTP/1.1")]
     );
+    let granted = super::fleet_api::granted("what-if");
+    assert_eq!(granted, ["cluster list policy/poddisruptionbudgets".to_owned()].into());
     let refuses = Server::start(wire(), |_, _, to| {
         to.write_all(failure("403 Forbidden", &[], "Forbidden", "no").as_bytes())
     });

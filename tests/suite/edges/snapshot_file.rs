@@ -163,7 +163,7 @@ fn other_content_is_refused_by_its_name() {
         ),
         ("the magic only", b"\x28\xb5\x2f\xfd", "is cut off or damaged"),
         ("magic and garbage", b"\x28\xb5\x2f\xfd\xff\xff\xff\xff\xff", "is cut off or damaged"),
-        ("gzip", b"\x1f\x8b\x08\x00", "is not a kq snapshot: not JSON (line 1, column 1)"),
+        ("gzip", b"\x1f\x8b\x08\x00", "is packed by gzip, and kq unpacks Zstandard alone"),
     ] {
         fs::write(&path, content).expect("written");
         let error = read_snapshot(text(&path)).expect_err(name).to_string();

@@ -1,6 +1,6 @@
 //! The manifests of a service account that may run `kq fleet`: the rights that its requests need, and no others.
 //!
-//! The pods of a run have no token, so that the command in them needs no rights. `tests/suite/cli/fleet_rbac.rs` compares the
+//! The pods of a run have no token, so that the command in them needs no rights. `tests/suite/cli/fleet_api.rs` compares the
 //! rules with the requests that a server sees.
 
 use serde_json::{Value, json};
@@ -16,6 +16,8 @@ pub enum FleetUse {
     Apply { cordon: bool },
     /// `fleet clean`
     Clean,
+    /// `fleet what-if`: it reads PodDisruptionBudgets.
+    Rollout,
 }
 
 /// The name and the namespace of the account.
@@ -30,7 +32,8 @@ pub struct RbacOptions {
 impl RbacOptions {
     /// Returns the manifests, in an order in which they can be created.
     pub fn manifests(&self, uses: FleetUse) -> Vec<Value> {
-        let rule = |resource: &str, verbs: &[&str]| json!({"apiGroups": [""], "resources": [resource], "verbs": verbs});
+        let rule_of = |group: &str, resource: &str, verbs: &[&str]| json!({"apiGroups": [group], "resources": [resource], "verbs": verbs});
+        let rule = |resource: &str, verbs: &[&str]| rule_of("", resource, verbs);
         let (of_cluster, of_namespace) = match uses {
             FleetUse::Pods | FleetUse::Apply { .. } => (
                 vec![match uses {
@@ -46,6 +49,9 @@ impl RbacOptions {
                 (vec![rule("nodes", &["get", "list"]), rule("pods", &["list"])], Vec::new())
             }
             FleetUse::Clean => (Vec::new(), vec![rule("pods", &["delete", "list"])]),
+            FleetUse::Rollout => {
+                (vec![rule_of("policy", "poddisruptionbudgets", &["list"])], Vec::new())
+            }
         };
         let mut manifests = vec![self.object("v1", "ServiceAccount", true, json!({}))];
         if !of_cluster.is_empty() {

@@ -28,6 +28,7 @@ use std::ffi::OsString;
 ///   kq fleet rbac run | kubectl apply -f -
 ///   kq fleet rbac run --api-only -- preempt explain dns.yaml
 ///   kq fleet rbac clean -n kube-system -o json
+///   kq fleet rbac what-if --name kq-rollout
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
@@ -70,6 +71,8 @@ enum FleetCommand {
     Collect,
     /// kq fleet clean
     Clean,
+    /// kq fleet what-if: the PodDisruptionBudgets
+    WhatIf,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -97,6 +100,11 @@ impl Args {
             (FleetCommand::Clean, false) => FleetUse::Clean,
             (FleetCommand::Clean, true) => {
                 let invalid = anyhow!("--api-only: clean deletes pods, so it needs rights on them");
+                return Err(Failure::usage(invalid));
+            }
+            (FleetCommand::WhatIf, false) => FleetUse::Rollout,
+            (FleetCommand::WhatIf, true) => {
+                let invalid = anyhow!("--api-only: what-if reads snapshots and asks no node");
                 return Err(Failure::usage(invalid));
             }
         };
