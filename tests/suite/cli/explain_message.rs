@@ -120,6 +120,51 @@ fn lines_of_logs_and_events_are_explained() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// What kubectl shows in the columns STATUS and REASON: reasons of the kubelet's events (`pkg/kubelet/events/event.go`, 1.36.2),
+/// of pods, containers and conditions, and of others.
+const REASONS: &str = "
+    Created Started Killing Preempting BackOff ExceededGracePeriod FailedKillPod NetworkNotReady ResizeDeferred
+    ResizeInfeasible ResizeCompleted ResizeStarted ResizeError Pulling Pulled InspectFailed ErrImageNeverPull NodeReady
+    NodeNotReady NodeSchedulable NodeNotSchedulable Starting FailedAttachVolume FailedMount FailedMapVolume Rebooted
+    ContainerGCFailed ImageGCFailed FailedNodeAllocatableEnforcement NodeAllocatableEnforced SandboxChanged
+    FailedCreatePodSandBox FailedPrepareDynamicResources CgroupV1 InvalidDiskCapacity FreeDiskSpaceFailed Unhealthy
+    ProbeWarning FailedSync FailedValidation FailedPostStartHook FailedPreStopHook EvictionThresholdMet SystemOOM
+    NodeAffinity NodeName NodePorts TaintToleration OutOfcpu OutOfmemory OutOfpods UnexpectedAdmissionError
+    TopologyAffinityError SysctlForbidden AppArmor PodOSNotSupported PodOSSelectorNodeLabelDoesNotMatch InvalidNodeInfo
+    PodFeatureUnsupported NodeShutdown Terminated Evicted Preempted DeadlineExceeded CrashLoopBackOff ErrImagePull
+    ImagePullBackOff ImageInspectError InvalidImageName CreateContainerConfigError CreateContainerError
+    RunContainerError KillContainerError CreatePodSandboxError ConfigPodSandboxError KillPodSandboxError
+    ResizePodInPlaceError RemoveContainerError PreCreateHookError PreStartHookError PostStartHookError OOMKilled Error
+    Completed StartError ContainerCannotRun ContainerStatusUnknown ContainerCreating PodInitializing ContainersNotReady
+    ContainersNotInitialized ReadinessGatesNotReady UnknownContainerStatuses PodCompleted PodFailed Deferred Infeasible
+    PodResizePending MemoryPressure DiskPressure PIDPressure KubeletNotReady KubeletReady KubeletHasSufficientMemory
+    KubeletHasInsufficientMemory KubeletHasNoDiskPressure KubeletHasDiskPressure KubeletHasSufficientPID
+    KubeletHasInsufficientPID NodeHasSufficientMemory NodeHasDiskPressure NodeStatusUnknown NodeStatusNeverUpdated
+    TerminationByKubelet DisruptionTarget PreemptionByScheduler EvictionByEvictionAPI DeletionByTaintManager
+    DeletionByPodGC FailedScheduling Terminating Init:0/2 Init:CrashLoopBackOff
+";
+
+#[test]
+fn reasons_are_explained_however_they_are_typed() {
+    let mut unknown = Vec::new();
+    for reason in REASONS.split_whitespace() {
+        let explain = |typed: &str| {
+            let found = kq_core::explain::explain_message(typed).ok();
+            found.filter(|it| it.is_explained).map(|it| it.means)
+        };
+        match explain(reason) {
+            None => unknown.push(reason),
+            // A value within, such as a resource, is compared as the kubelet writes it.
+            Some(means) if !reason.contains(':') && !reason.starts_with("OutOf") => {
+                assert_eq!(explain(&reason.to_lowercase()), Some(means), "{reason}");
+            }
+            Some(_) => {}
+        }
+    }
+    assert_eq!(unknown, [""; 0]);
+    assert!(kq_core::explain::explain_message("Errors").is_err());
+}
+
 /// Returns a line as a terminal of 80 columns wraps it at words.
 fn wrapped(line: &str) -> String {
     let mut columns = 0;

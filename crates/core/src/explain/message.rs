@@ -171,7 +171,11 @@ impl Known {
 ///
 /// If it is none of the messages that kq knows.
 pub fn explain_message(text: &str) -> Result<MessageExplanation, UnknownMessage> {
-    match recognise(text) {
+    let as_written = |unknown| match Table::get().reason(text.trim()) {
+        Some(reason) => recognise(reason),
+        None => Err(unknown),
+    };
+    match recognise(text).or_else(as_written) {
         Ok(known) => Ok(known.explain()),
         Err(unknown) => match unknown.speaker.as_deref().filter(|name| is_foreign(name)) {
             Some(program) => Ok(attributed(text, component(program))),

@@ -16,7 +16,7 @@
 //!
 //! `=CODE` as a template is the sentence of a reason of kq's start ([`StartRule`]), which is not written twice.
 
-use super::template::{Fit, Template};
+use super::template::{Fit, Part, Template};
 use crate::kubelet_start::StartRule;
 use kq_answer::reason::Reason;
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,6 +33,7 @@ const FILES: &[&str] = &[
     include_str!("messages/pods.txt"),
     include_str!("messages/volumes.txt"),
     include_str!("messages/node.txt"),
+    include_str!("messages/reasons.txt"),
     include_str!("messages/foreign.txt"),
 ];
 
@@ -182,6 +183,16 @@ impl Table {
         table
     }
 
+    /// Returns a reason as the kubelet writes it, of one that is typed with other capitals.
+    pub fn reason(&self, word: &str) -> Option<&str> {
+        let templates = self.rows.iter().flat_map(|row| &row.templates);
+        let mut texts = templates.filter_map(|it| match &it.parts[..] {
+            [Part::Text(text)] => Some(text.as_str()),
+            _ => None,
+        });
+        texts.find(|text| text.eq_ignore_ascii_case(word))
+    }
+
     /// Returns the messages in a text, the outermost first.
     pub fn scan(&'static self, text: &str, may_be_cut: bool) -> Vec<Found> {
         let mut all: Vec<Found> = Vec::new();
@@ -237,8 +248,10 @@ impl Table {
                 return None;
             }
             let fit = found.templates[template].fit(text, at, may_be_cut && begins)?;
-            let is_alone =
-                || fit.spans.last().is_some_and(|span| text[span.end..].trim().len() < 2);
+            let is_alone = || {
+                let rest = fit.spans.last().map(|span| &text[span.end..]);
+                rest.is_some_and(|it| it.trim().len() < 2 && !it.starts_with(char::is_alphanumeric))
+            };
             if found.is_whole && fit.facts.is_empty() && !is_alone() {
                 return None;
             }
@@ -414,7 +427,7 @@ fn detail(row: &mut Row, line: &'static str) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::template::{Part, Verb};
+    use super::super::template::Verb;
     use super::*;
 
     #[test]

@@ -101,8 +101,8 @@ pub fn unknown_name(word: &str) -> Option<String> {
 
 /// Returns the hint for the reason of a status.
 pub fn reason(word: &str) -> Option<String> {
-    let is_reason = word.starts_with(char::is_uppercase) && explain_message(word).is_ok();
-    is_reason.then(|| format!("kq explain {word} says what it is; kq why POD says why"))
+    let is_explained = explain_message(word).is_ok_and(|it| it.is_explained);
+    is_explained.then(|| format!("kq explain {word} says what it is; kq why POD says why"))
 }
 
 /// Returns the hint of the table with the most of the words, and with one more than those that are a command's.
