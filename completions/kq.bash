@@ -4735,7 +4735,7 @@ _kq() {
             return 0
             ;;
         kq__subcmd__fleet__subcmd__rbac)
-            opts="-n -o -h -V --api-only --cordon --namespace --name --output --help --version run apply collect clean"
+            opts="-n -o -h -V --api-only --cordon --namespace --name --output --help --version run apply collect clean what-if"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
