@@ -6,7 +6,7 @@ use super::placement::{HostPort, host_ports};
 use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::pod::Pod;
 use std::collections::{BTreeMap, BTreeSet};
-use std::ptr;
+use std::{mem, ptr};
 
 /// The active pods of a node, added up once, so that many questions about one node share the sum.
 #[derive(Clone, Debug, Default)]
@@ -48,7 +48,7 @@ impl<'p> Occupancy<'p> {
     pub fn remove(&mut self, places: &BTreeSet<usize>) {
         for place in places {
             let pod = self.pods.get(*place).copied();
-            if let Some((pod, taken)) = pod.zip(self.taken.get(*place).cloned()) {
+            if let Some((pod, taken)) = pod.zip(self.taken.get_mut(*place).map(mem::take)) {
                 self.subtract(pod, &taken);
             }
         }

@@ -60,9 +60,7 @@ pub enum SnapshotFileError {
         window: u64,
     },
     /// It was packed by gzip.
-    #[error(
-        "snapshot {path} is packed by gzip, and kq unpacks Zstandard alone: unpack it with gzip -d"
-    )]
+    #[error("{path} is packed by gzip, and kq unpacks Zstandard alone: unpack it with gzip -d")]
     Gzip {
         /// The file.
         path: String,

@@ -141,6 +141,9 @@ const REASONS: &str = "
     KubeletHasInsufficientMemory KubeletHasNoDiskPressure KubeletHasDiskPressure KubeletHasSufficientPID
     KubeletHasInsufficientPID NodeHasSufficientMemory NodeHasDiskPressure NodeStatusUnknown NodeStatusNeverUpdated
     TerminationByKubelet DisruptionTarget PreemptionByScheduler EvictionByEvictionAPI DeletionByTaintManager
+    Failed FailedCreatePodContainer FailedPodSandBoxStatus FailedNodeDeclaredFeaturesCheck KubeletSetupFailed
+    VolumeResizeFailed FileSystemResizeFailed VolumePermissionChangeInProgress AlreadyMountedVolume Shutdown
+    FailedMountOnFilesystemMismatch PossibleMemoryBackedVolumesOnDisk InvalidImageID
     DeletionByPodGC FailedScheduling Terminating Init:0/2 Init:CrashLoopBackOff
 ";
 
