@@ -15,6 +15,7 @@ use kq_answer::origin::Origin;
 use kq_answer::warning::Warning;
 use kq_k8s::pod::Pod;
 use serde_json::Value;
+use std::collections::BTreeSet;
 
 /// Returns the kubelet's configuration as it was found.
 pub fn config_source(snapshot: &Snapshot) -> ConfigSource {
@@ -190,7 +191,8 @@ pub fn incomplete(
         }
         return missing(format!("{source} may not have all pods, and no runtime lists others"));
     };
-    let is_known = |uid: &str| known.iter().any(|pod| effective_uid(pod) == uid);
+    let known: BTreeSet<&str> = known.iter().map(|pod| effective_uid(pod)).collect();
+    let is_known = |uid: &str| known.contains(uid);
     let mut unknown = sandboxes.iter().filter(|sandbox| sandbox.ready && !is_known(&sandbox.uid));
     let first = unknown.next()?;
     let others = match unknown.count() {

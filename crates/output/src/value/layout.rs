@@ -12,9 +12,6 @@ const LINE: &[u8] = b",\n                                                       
 /// How much is passed on at once.
 const PART: usize = 64 * 1024;
 
-/// How long a piece is that is added byte by byte.
-const SHORT: usize = 16;
-
 /// Where a document is, and whether it has lines.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Layout {
@@ -106,17 +103,19 @@ impl Formatter for Layout {
 #[derive(Debug)]
 pub(super) struct Whole<W> {
     out: W,
-    collected: Vec<u8>,
+    /// Of [`PART`] bytes, of which those before `end` are collected.
+    collected: Box<[u8]>,
+    end: usize,
 }
 
 impl<W: Write> Whole<W> {
     pub fn new(out: W) -> Self {
-        Self { out, collected: Vec::new() }
+        Self { out, collected: vec![0; PART].into_boxed_slice(), end: 0 }
     }
 
     fn pass_on(&mut self) -> io::Result<()> {
-        let passed = self.out.write_all(&self.collected);
-        self.collected.clear();
+        let passed = self.out.write_all(&self.collected[..self.end]);
+        self.end = 0;
         passed
     }
 }
@@ -128,21 +127,39 @@ impl<W: Write> Write for Whole<W> {
     }
 
     fn write_all(&mut self, piece: &[u8]) -> io::Result<()> {
-        if self.collected.len() + piece.len() > PART {
+        if piece.len() > self.collected.len() - self.end {
             self.pass_on()?;
             if piece.len() > PART {
                 return self.out.write_all(piece);
             }
         }
-        match piece.len() {
-            ..=SHORT => piece.iter().for_each(|byte| self.collected.push(*byte)),
-            _ => self.collected.extend_from_slice(piece),
-        }
+        let end = self.end + piece.len();
+        copy(&mut self.collected[self.end..end], piece);
+        self.end = end;
         Ok(())
     }
 
     fn flush(&mut self) -> io::Result<()> {
         self.pass_on()?;
         self.out.flush()
+    }
+}
+
+/// Copies a piece to a place of its length. Most are short: two copies of a fixed length, which may overlap, are a few
+/// instructions.
+fn copy(to: &mut [u8], piece: &[u8]) {
+    fn ends<const N: usize>(to: &mut [u8], piece: &[u8]) {
+        let last = piece.len() - N;
+        to[..N].copy_from_slice(&piece[..N]);
+        to[last..].copy_from_slice(&piece[last..]);
+    }
+    match piece.len() {
+        0 => {}
+        1 => to[0] = piece[0],
+        2..4 => ends::<2>(to, piece),
+        4..8 => ends::<4>(to, piece),
+        8..=16 => ends::<8>(to, piece),
+        17..=32 => ends::<16>(to, piece),
+        _ => to.copy_from_slice(piece),
     }
 }
