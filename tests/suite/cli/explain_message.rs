@@ -197,6 +197,25 @@ fn what_is_not_known_is_refused() {
 }
 
 #[test]
+fn an_unknown_message_of_an_event_is_explained_by_its_reason() {
+    for (row, speaker) in [
+        ("Warning  FailedMount  3m (x4 over 5m)  kubelet  the disk told a new joke", "kubelet"),
+        ("3m7s  Warning  FailedMount  pod/web-0  the disk told a new joke", "kubelet"),
+        ("Warning  FailedScheduling  3m  default-scheduler  a new joke", "scheduler"),
+    ] {
+        let answer = explained(row);
+        assert_eq!(answer["speaker"], speaker, "{answer}");
+        assert!(text(&answer, "message").contains("a new joke"), "{answer}");
+        assert!(text(&answer, "means").contains("kq does not know the message"), "{answer}");
+        assert_ne!(answer["action"], "", "{answer}");
+    }
+    // A reason that is not the speaker's explains nothing.
+    for row in ["Warning FailedScheduling 3m kubelet a new joke", "Warning NewReason 3m kubelet a joke"] {
+        assert_eq!(kq("explain").arg(row).run().code, 3, "{row}");
+    }
+}
+
+#[test]
 fn secrets_and_escapes_are_not_repeated() {
     let message = "Failed to pull image \"https://bob:hunter2@r.test/x\": \u{1b}]0;gotcha\u{7} Authorization: Bearer \
                    abcdefgh.ijkl";

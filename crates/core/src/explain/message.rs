@@ -115,12 +115,14 @@ pub struct UnknownMessage {
     pub speaker: Option<String>,
     /// The place in the component's source, as klog writes it: `kubelet.go:1423`.
     pub place: Option<String>,
+    /// The reason of its event or status.
+    pub reason: Option<String>,
 }
 
 impl UnknownMessage {
     /// Returns what is known of the line.
     pub fn hint(&self) -> String {
-        let UnknownMessage { speaker, place } = self;
+        let UnknownMessage { speaker, place, .. } = self;
         match (speaker, place) {
             (Some(speaker), Some(place)) => {
                 format!(
@@ -177,11 +179,29 @@ pub fn explain_message(text: &str) -> Result<MessageExplanation, UnknownMessage>
     };
     match recognise(text).or_else(as_written) {
         Ok(known) => Ok(known.explain()),
-        Err(unknown) => match unknown.speaker.as_deref().filter(|name| is_foreign(name)) {
-            Some(program) => Ok(attributed(text, component(program))),
-            None => Err(unknown),
-        },
+        Err(unknown) => of_reason(text, &unknown)
+            .or_else(|| {
+                let program = unknown.speaker.as_deref().filter(|name| is_foreign(name))?;
+                Some(attributed(text, component(program)))
+            })
+            .ok_or(unknown),
     }
+}
+
+/// Explains the reason of an event whose message kq does not know.
+fn of_reason(text: &str, unknown: &UnknownMessage) -> Option<MessageExplanation> {
+    let reason = unknown.reason.as_deref()?;
+    let known = recognise(Table::get().reason(reason)?).ok()?;
+    let (_, row) = known.row();
+    if unknown.speaker.as_deref().is_some_and(|it| is_foreign(it) == row.is_kubelets()) {
+        return None;
+    }
+    let explained = known.explain();
+    Some(MessageExplanation {
+        message: shown(&Line::of(&masked(text)).texts.join(": "), LONGEST_SHOWN),
+        means: format!("{} This is what {reason} says; kq does not know the message.", explained.means),
+        ..explained
+    })
 }
 
 /// Returns whose a line is that kq knows no more of.
@@ -233,7 +253,7 @@ pub(super) fn recognise(text: &str) -> Result<Known, UnknownMessage> {
             break;
         }
     }
-    Err(last.unwrap_or(UnknownMessage { speaker: None, place: None }))
+    Err(last.unwrap_or(UnknownMessage { speaker: None, place: None, reason: None }))
 }
 
 /// Returns a text whose lines are joined without a blank.
@@ -274,7 +294,7 @@ pub(super) fn recognise_line(line: Line) -> Result<Known, UnknownMessage> {
         return Ok(known);
     }
     let program = line.program.clone().or_else(|| line.place.as_deref().and_then(program_of));
-    Err(UnknownMessage { speaker: program, place: line.place })
+    Err(UnknownMessage { speaker: program, place: line.place, reason: line.reason })
 }
 
 /// Finds a message of which only the place in the sources is known.
