@@ -3,8 +3,8 @@
 //
 //	go run oracle/places/main.go 1.32=TREE 1.36=TREE > crates/core/src/explain/messages/places.txt
 //
-// A message has the versions in which the trees have it. The file of the newest tree that has it counts. Left out is what the
-// tables of that folder explain.
+// A message has the versions in which the trees have it, each place apart. Where a message of the tables in that folder is made
+// and since when is read there as well.
 package main
 
 import (
@@ -52,11 +52,19 @@ var folders = []struct{ path, domain string }{
 	{"pkg/kubelet/userns", "pods"},
 	{"staging/src/k8s.io/cri-client/pkg", "pods"},
 	{"pkg/kubelet", "node"},
+	{"pkg/volume", "volumes"},
+	{"staging/src/k8s.io/mount-utils", "volumes"},
+	{"pkg/credentialprovider", "images"},
+	{"pkg/util", "node"},
+	{"staging/src/k8s.io/client-go/util/certificate", "start"},
+	{"staging/src/k8s.io/component-helpers", "node"},
+	{"staging/src/k8s.io/dynamic-resource-allocation", "managers"},
+	{"vendor/github.com/google/cadvisor", "node"},
 }
 
 // Files that a kubelet on Linux does not have, or that say nothing.
 var left = []string{"_test.go", "/testing/", "/fake", "windows", "_others.go", "_unsupported.go", "_darwin.go", "zz_generated",
-	"/apis/", "winstats", "/metrics/collectors"}
+	"/apis/", "winstats", "/metrics/collectors", "example_"}
 
 // A message of the sources.
 type message struct {
@@ -86,12 +94,9 @@ func main() {
 	if len(names) == 0 {
 		fail("usage: VERSION=TREE ...")
 	}
-	explained := explained("crates/core/src/explain/messages")
 	var all []*message
 	for _, it := range found {
-		if !explained[shape(it.template)] {
-			all = append(all, it)
-		}
+		all = append(all, it)
 	}
 	sort.Slice(all, func(i, j int) bool {
 		one, other := all[i], all[j]
@@ -99,7 +104,7 @@ func main() {
 	})
 	out := bufio.NewWriter(os.Stdout)
 	defer out.Flush()
-	fmt.Fprintln(out, "# Messages of the kubelet that have no explanation of their own: where its sources have them.")
+	fmt.Fprintln(out, "# Messages of the kubelet: where its sources have them.")
 	fmt.Fprintln(out, "# Written by oracle/places; not edited.")
 	domain, file, function := "", "", ""
 	for _, it := range all {
@@ -127,50 +132,6 @@ func main() {
 	}
 }
 
-// Returns the shapes of the templates in the tables of a folder.
-func explained(folder string) map[string]bool {
-	known := map[string]bool{}
-	tables, _ := filepath.Glob(filepath.Join(folder, "*.txt"))
-	if len(tables) == 0 {
-		fail("no tables in " + folder + ": run it at the root of kq")
-	}
-	for _, table := range tables {
-		if filepath.Base(table) == "places.txt" {
-			continue
-		}
-		content, err := os.ReadFile(table)
-		if err != nil {
-			fail(err.Error())
-		}
-		for _, line := range strings.Split(string(content), "\n") {
-			line = strings.TrimPrefix(line, "\t+ ")
-			if line != "" && strings.IndexByte("\t@[#", line[0]) < 0 {
-				known[shape(line)] = true
-			}
-		}
-	}
-	return known
-}
-
-// Returns a template without the names of its fields.
-func shape(template string) string {
-	var out strings.Builder
-	inside := false
-	for _, c := range template {
-		switch {
-		case c == '{':
-			inside = true
-			out.WriteRune(c)
-		case c == '}':
-			inside = false
-			out.WriteRune(c)
-		case !inside:
-			out.WriteRune(c)
-		}
-	}
-	return out.String()
-}
-
 func fail(why string) {
 	fmt.Fprintln(os.Stderr, why)
 	os.Exit(2)
@@ -193,10 +154,11 @@ func read(tree string, version int, found map[string]*message) {
 			seen[path] = true
 			file, _ := filepath.Rel(tree, path)
 			for _, it := range inFile(path, file, folder.domain) {
-				known := found[it.kind+it.template]
+				key := strings.Join([]string{it.kind, it.template, it.file, it.function}, "\x00")
+				known := found[key]
 				if known == nil {
 					known = &message{}
-					found[it.kind+it.template] = known
+					found[key] = known
 				}
 				versions := known.versions
 				if len(versions) == 0 || versions[len(versions)-1] != version {
@@ -288,7 +250,7 @@ func said(call *ast.CallExpr, constants map[string]string) (string, string, bool
 		kind, isLog, first = failure, true, 1
 	case "Infof":
 		kind = step
-	case "Errorf", "Warningf", "New":
+	case "Errorf", "Warningf", "New", "Sprintf", "NewMsg":
 		if selector.Sel.Name == "New" && of != "errors" {
 			return "", "", false
 		}
@@ -322,7 +284,9 @@ func said(call *ast.CallExpr, constants map[string]string) (string, string, bool
 			letters++
 		}
 	}
-	return template, kind, ok && letters >= 12
+	// What has no words is a path or a key.
+	isSentence := selector.Sel.Name != "Sprintf" || strings.Count(said, " ") >= 2
+	return template, kind, ok && letters >= 12 && isSentence
 }
 
 func literal(of ast.Expr, constants map[string]string) (string, bool) {

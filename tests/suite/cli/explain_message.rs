@@ -201,7 +201,7 @@ fn an_unknown_message_of_an_event_is_explained_by_its_reason() {
     for (row, speaker) in [
         ("Warning  FailedMount  3m (x4 over 5m)  kubelet  the disk told a new joke", "kubelet"),
         ("3m7s  Warning  FailedMount  pod/web-0  the disk told a new joke", "kubelet"),
-        ("Warning  FailedScheduling  3m  default-scheduler  a new joke", "scheduler"),
+        ("Warning  FailedScheduling  3m  default-scheduler  a new joke", "kube-scheduler"),
     ] {
         let answer = explained(row);
         assert_eq!(answer["speaker"], speaker, "{answer}");
@@ -210,7 +210,9 @@ fn an_unknown_message_of_an_event_is_explained_by_its_reason() {
         assert_ne!(answer["action"], "", "{answer}");
     }
     // A reason that is not the speaker's explains nothing.
-    for row in ["Warning FailedScheduling 3m kubelet a new joke", "Warning NewReason 3m kubelet a joke"] {
+    for row in
+        ["Warning FailedScheduling 3m kubelet a new joke", "Warning NewReason 3m kubelet a joke"]
+    {
         assert_eq!(kq("explain").arg(row).run().code, 3, "{row}");
     }
 }

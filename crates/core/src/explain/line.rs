@@ -77,6 +77,9 @@ const PROGRAMS: &[&str] = &[
     "node-problem-detector",
 ];
 
+/// A program that does not name itself.
+pub(super) const LOGRUS: &str = "a program that logs with logrus (containerd, dockerd, podman)";
+
 /// Keys whose values may be messages.
 const MESSAGE_KEYS: [&str; 11] = [
     "err",
@@ -101,7 +104,24 @@ impl Line {
         if text.starts_with(['{', '[']) && line.json(text) {
             return line.done();
         }
+        // A host or a program may stand before an object.
+        if let Some(at) = text.find(": {\"").filter(|at| *at < 100)
+            && let Ok(value) = serde_json::from_str::<Value>(&text[at + 2..])
+        {
+            line.head(&text[..at + 2]);
+            line.value(&value, 0);
+            if !line.texts.is_empty() {
+                return line.done();
+            }
+        }
+        let unquoted = yaml_text(text);
+        let text = unquoted.as_deref().unwrap_or(text);
         line.head(text);
+        if let Some((program, message)) = logrus(text) {
+            line.program = Some(program.to_owned());
+            line.body(message);
+            return line.done();
+        }
         match EventRow::of(text) {
             Some(row) => {
                 line.reason = row.reason.map(str::to_owned);
@@ -284,10 +304,10 @@ impl Line {
 
     /// Brings the texts to the form of templates.
     fn done(mut self) -> Self {
-        // The form of logrus, in which containerd writes; another program names itself.
+        // The form of logrus, in which containerd, dockerd and podman write; some name themselves.
         let has = |key: &str| self.pairs.iter().any(|(name, _)| name == key);
         if self.program.is_none() && has("level") && has("msg") {
-            self.program = Some("containerd".to_owned());
+            self.program = Some(LOGRUS.to_owned());
         }
         for text in &mut self.texts {
             *text = single_spaced(&plain_quotes(text)).trim().to_owned();
@@ -295,6 +315,29 @@ impl Line {
         self.texts.retain(|text| !text.is_empty());
         self
     }
+}
+
+/// Returns the text of a field `message: '...'` as kubectl writes it in YAML: an apostrophe within is doubled, and a long
+/// text has several lines.
+fn yaml_text(text: &str) -> Option<String> {
+    let (key, value) = text.split_once(": '")?;
+    let is_key = matches!(key.trim_start_matches("- "), "message" | "reason" | "lastError");
+    if !is_key {
+        return None;
+    }
+    let value = value.replace("''", "\u{0}");
+    let value = value.split('\'').next()?;
+    Some(single_spaced(&value.replace('\u{0}', "'")))
+}
+
+/// Returns what logrus writes before a message on a terminal, `FATA[0000] `: the text after it, and the program: those that run
+/// for one command count seconds.
+fn logrus(text: &str) -> Option<(&'static str, &str)> {
+    const LEVELS: [&str; 5] = ["FATA[", "ERRO[", "WARN[", "INFO[", "DEBU["];
+    let after = LEVELS.iter().find_map(|level| text.strip_prefix(level))?;
+    let (time, message) = after.split_once("] ")?;
+    let is_seconds = !time.is_empty() && time.bytes().all(|byte| byte.is_ascii_digit());
+    Some((if is_seconds { "crictl" } else { "containerd" }, message))
 }
 
 /// Returns the text of a quoted value after its first quote, and where it ends.
@@ -464,15 +507,19 @@ fn key_at(text: &str) -> Option<(&str, &str)> {
     is_key.then_some((key, value))
 }
 
-/// Returns the place of the first ` key="value"` or ` err=` of a text whose message is not quoted.
+/// Returns the place of the first ` key="value"` of a text whose message is not quoted. Nothing but keys follows it: in
+/// `plugin type="flannel" failed` it is part of a sentence.
 fn first_key(text: &str) -> Option<usize> {
-    if let Some(at) = text.find("=\"") {
+    text.match_indices("=\"").find_map(|(at, _)| {
         let start = text[..at].rfind(char::is_whitespace).map_or(0, |at| at + 1);
-        if text[..start].contains("\"command failed\"") || key_at(&text[start..]).is_some() {
+        if text[..start].contains("\"command failed\"") {
             return Some(start);
         }
-    }
-    None
+        let (_, value) = key_at(&text[start..])?;
+        let (_, end) = unquoted(value.strip_prefix('"')?);
+        let rest = value[1 + end..].trim_start();
+        (rest.is_empty() || key_at(rest).is_some()).then_some(start)
+    })
 }
 
 #[cfg(test)]

@@ -199,7 +199,10 @@ fn of_reason(text: &str, unknown: &UnknownMessage) -> Option<MessageExplanation>
     let explained = known.explain();
     Some(MessageExplanation {
         message: shown(&Line::of(&masked(text)).texts.join(": "), LONGEST_SHOWN),
-        means: format!("{} This is what {reason} says; kq does not know the message.", explained.means),
+        means: format!(
+            "{} This is what {reason} says; kq does not know the message.",
+            explained.means
+        ),
         ..explained
     })
 }
@@ -283,7 +286,7 @@ pub(super) fn recognise_line(line: Line) -> Result<Known, UnknownMessage> {
         }
         // The end of a cut message may tell more than what wraps it.
         if !may_be_cut && rows[cause].is_outer && is_cut {
-            let again = recognise_cut(&texts, &line);
+            let again = recognise_cut(&texts, &line, rows[cause].is_kubelets());
             if let Some(known) = again {
                 return Ok(known);
             }
@@ -318,7 +321,7 @@ fn placed(texts: &[String], line: &Line) -> Option<Known> {
 }
 
 /// Finds a message whose end is missing, where only what wraps it is whole.
-fn recognise_cut(texts: &[String], line: &Line) -> Option<Known> {
+fn recognise_cut(texts: &[String], line: &Line, is_kubelets: bool) -> Option<Known> {
     let table = Table::get();
     let found: Vec<(usize, Found)> = texts
         .iter()
@@ -328,7 +331,7 @@ fn recognise_cut(texts: &[String], line: &Line) -> Option<Known> {
     let found = without_server_words(found);
     let rows: Vec<&Row> = found.iter().map(|(_, it)| &table.rows[it.row]).collect();
     let cause = cause(&rows, line)?;
-    let is_better = !rows[cause].is_outer && rows[cause].is_kubelets();
+    let is_better = rows[cause].is_kubelets() && !(rows[cause].is_outer && is_kubelets);
     is_better.then(|| Known { table, texts: texts.to_vec(), found, cause, line: line.clone() })
 }
 
@@ -379,18 +382,29 @@ impl Known {
         let foreign = self.foreign_cause(row, &facts);
         let derived = derive(row, &facts);
         let wrapped = self.wrapped();
+        let place = row.place(self.found[self.cause].1.template);
+        // crictl shares the kubelet's client of the runtime: its lines say the same of the runtime, and nothing of a kubelet.
+        let of_crictl = self.line.program.as_deref() == Some("crictl");
         MessageExplanation {
             summary: derived.summary.unwrap_or_else(|| filled(row.means, &facts)),
             message: shown(&self.line.texts.join(": "), LONGEST_SHOWN),
-            speaker: row.speaker.to_owned(),
-            domain: if row.is_kubelets() { row.domain.to_owned() } else { "foreign".to_owned() },
-            go_file: row.file.to_owned(),
-            go_function: row.function.to_owned(),
-            versions: versions(row),
+            speaker: if of_crictl { "crictl" } else { row.speaker }.to_owned(),
+            domain: match row.is_kubelets() && !of_crictl {
+                true => row.domain.to_owned(),
+                false => "foreign".to_owned(),
+            },
+            go_file: place.file.to_owned(),
+            go_function: place.function.to_owned(),
+            versions: versions(row, place.versions),
             wrapped,
             values: facts.iter().cloned().chain(derived.facts).collect(),
             means: filled(row.means, &facts),
-            leads_to: filled(row.leads, &facts),
+            leads_to: match of_crictl {
+                true => {
+                    "That command of crictl fails; the kubelet asks the runtime itself.".to_owned()
+                }
+                false => filled(row.leads, &facts),
+            },
             action: filled(row.action, &facts),
             misleads: row.misleads.map(|text| filled(text, &facts)),
             foreign_cause: foreign,
@@ -408,11 +422,12 @@ impl Known {
         let mut parts: Vec<MessagePart> = Vec::new();
         for (_, found) in rows {
             let row = &self.table.rows[found.row];
+            let place = row.place(found.template);
             let part = MessagePart {
                 speaker: row.speaker.to_owned(),
                 template: row.templates[found.template].go(),
-                go_file: row.file.to_owned(),
-                go_function: row.function.to_owned(),
+                go_file: place.file.to_owned(),
+                go_function: place.function.to_owned(),
             };
             if !parts.contains(&part) {
                 parts.push(part);
@@ -506,9 +521,9 @@ impl Known {
 }
 
 /// Returns the versions that have the text of a message.
-fn versions(row: &Row) -> String {
+fn versions(row: &Row, of_text: String) -> String {
     if !row.is_kubelets() {
-        return row.versions.clone();
+        return of_text;
     }
     let known = format!(
         "{}.{} to {}.{}",
@@ -517,7 +532,7 @@ fn versions(row: &Row) -> String {
         KubeletVersion::NEWEST.major,
         KubeletVersion::NEWEST.minor,
     );
-    if row.versions.is_empty() { known } else { row.versions.clone() }
+    if of_text.is_empty() { known } else { of_text }
 }
 
 /// Puts facts into a sentence: `{name}`, or `{name:size}` for a number of bytes.

@@ -29,7 +29,16 @@ pub(super) fn component(program: &str) -> &str {
 pub(super) fn is_foreign(program: &str) -> bool {
     !matches!(
         program,
-        "kubelet" | "kubelite" | "k3s" | "rke2" | "microshift" | "hyperkube" | "k0s" | "kubeadm"
+        "kubelet"
+            | "kubelite"
+            | "k3s"
+            | "k3s-agent"
+            | "rke2"
+            | "microshift"
+            | "hyperkube"
+            | "k0s"
+            | "kubeadm"
+            | "edgecore"
     ) && !program.starts_with("kubelet")
 }
 

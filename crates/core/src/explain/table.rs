@@ -20,6 +20,7 @@ use super::template::{Fit, Part, Template};
 use crate::kubelet_start::StartRule;
 use kq_answer::reason::Reason;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::sync::OnceLock;
 
 /// The files, by domain.
@@ -37,7 +38,7 @@ const FILES: &[&str] = &[
     include_str!("messages/foreign.txt"),
 ];
 
-/// Where the sources have the other messages of the kubelet. Only a text that is none of those above is looked up there.
+/// Where the sources have the messages of the kubelet: those above, and others, of which no more is known.
 const PLACES: &str = include_str!("messages/places.txt");
 
 /// How bad a message is.
@@ -123,15 +124,90 @@ impl Row {
         self.is_vague && rows.iter().all(|row| row.is_vague || row.is_fragment)
     }
 
-    /// Returns the texts with Go's verbs.
-    fn formats(&self) -> impl Iterator<Item = String> {
-        self.templates.iter().map(Template::go)
+    /// Returns where the sources have one of its texts. What a program read in them counts before what stands in the table:
+    /// a text may have been made elsewhere in an older version, and since another one.
+    pub fn place(&self, template: usize) -> Place {
+        let own = |versions| Place { file: self.file, function: self.function, versions };
+        if !self.is_kubelets() || self.is_place {
+            return own(self.versions.clone());
+        }
+        let shape = self.templates[template].shape();
+        let all = || places().iter().filter(|it| it.templates[0].shape() == shape);
+        // The same words of another part of the kubelet are another message.
+        let here = || all().filter(|it| it.file == self.file);
+        // A row may name several functions, as a person would.
+        if self.function.contains(' ') && here().next().is_some() {
+            return own(self.versions.clone());
+        }
+        let nearest = here().find(|it| it.function == self.function);
+        let other_text = || all().last().filter(|_| template > 0);
+        let Some(nearest) = nearest.or_else(|| here().last()).or_else(other_text) else {
+            return own(self.versions.clone());
+        };
+        let versions = match (Versions::of(all()), self.templates.len()) {
+            (Versions { since: None, until: None }, 1) => self.versions.clone(),
+            (read, _) => read.to_string(),
+        };
+        // An error that is a variable is made in no function.
+        let function = if nearest.function.is_empty() { self.function } else { nearest.function };
+        Place { file: nearest.file, function, versions }
     }
 
     /// Returns what a field is.
     pub fn field(&self, name: &str) -> Option<&'static str> {
         self.fields.iter().find(|(known, _)| *known == name).map(|(_, what)| *what)
     }
+}
+
+/// Where the sources have a text, and which versions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    pub file: &'static str,
+    pub function: &'static str,
+    /// Empty: all that kq knows.
+    pub versions: String,
+}
+
+/// The first and the last version that has a text, where not all have it.
+struct Versions {
+    since: Option<String>,
+    until: Option<String>,
+}
+
+impl Versions {
+    /// Returns those of a text that several places have.
+    fn of<'r>(rows: impl Iterator<Item = &'r Row>) -> Self {
+        let (mut since, mut until) = (Vec::new(), Vec::new());
+        for row in rows {
+            let of = |name: &str| {
+                let mut parts = row.versions.split(", ");
+                parts.find_map(|it| it.strip_prefix(name).map(|it| it.trim().to_owned()))
+            };
+            since.push(of("since"));
+            until.push(of("until"));
+        }
+        // `None` is less than any version, and here it is before all of them, or after.
+        let until = if until.contains(&None) { None } else { until.into_iter().flatten().max() };
+        Self { since: since.into_iter().min().flatten(), until }
+    }
+}
+
+impl fmt::Display for Versions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.since, &self.until) {
+            (None, None) => Ok(()),
+            (Some(since), None) => write!(f, "since {since}"),
+            (None, Some(until)) => write!(f, "until {until}"),
+            (Some(since), Some(until)) if since == until => write!(f, "{since}"),
+            (Some(since), Some(until)) => write!(f, "since {since}, until {until}"),
+        }
+    }
+}
+
+/// Returns what a program found in the sources.
+fn places() -> &'static [Row] {
+    static ROWS: OnceLock<Vec<Row>> = OnceLock::new();
+    ROWS.get_or_init(|| parse(&[PLACES]).unwrap_or_default())
 }
 
 /// The messages, found by the first letters of their templates.
@@ -161,12 +237,11 @@ impl Table {
     pub fn places() -> &'static Self {
         static TABLE: OnceLock<Table> = OnceLock::new();
         TABLE.get_or_init(|| {
-            let explained: BTreeSet<String> =
-                Self::get().rows.iter().flat_map(Row::formats).collect();
-            let mut rows = parse(&[PLACES]).unwrap_or_default();
-            // The sentences of kq's own reasons are among the explained ones.
-            rows.retain(|row| row.formats().all(|format| !explained.contains(&format)));
-            Self::new(rows)
+            let templates = Self::get().rows.iter().flat_map(|row| &row.templates);
+            let explained: BTreeSet<String> = templates.map(Template::shape).collect();
+            let places = places().iter();
+            let rows = places.filter(|row| !explained.contains(&row.templates[0].shape()));
+            Self::new(rows.cloned().collect())
         })
     }
 

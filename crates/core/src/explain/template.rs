@@ -103,6 +103,15 @@ impl Template {
         Self { parts: template.parts.iter().map(part).collect(), is_log: false }
     }
 
+    /// Returns the text of the template without names and kinds of its fields.
+    pub fn shape(&self) -> String {
+        let text = self.parts.iter().map(|part| match part {
+            Part::Text(text) => text.as_str(),
+            Part::Field(..) => "{}",
+        });
+        text.collect()
+    }
+
     /// Returns the text of the template, with Go's verbs for the fields.
     pub fn go(&self) -> String {
         let text = self.parts.iter().map(|part| match part {
