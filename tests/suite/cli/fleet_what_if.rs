@@ -21,7 +21,8 @@ fn node(pool: &str, pods: &[&str]) -> String {
         let name = it["pod"]["metadata"]["name"].as_str().expect("a name");
         KEPT.contains(&name) || pods.contains(&name)
     });
-    for it in all {
+    let uids: Vec<Value> = all.iter().map(|it| it["pod"]["metadata"]["uid"].clone()).collect();
+    for it in all.iter_mut() {
         let metadata = &mut it["pod"]["metadata"];
         let owner = match metadata["name"].as_str() {
             Some(CHECKOUT) => {
@@ -33,6 +34,8 @@ fn node(pool: &str, pods: &[&str]) -> String {
         };
         metadata["ownerReferences"] = value!([owner]);
     }
+    let sandboxes = &mut node["runtime"]["found"]["value"]["sandboxes"]["found"]["value"];
+    sandboxes.as_array_mut().expect("sandboxes").retain(|it| uids.contains(&it["uid"]));
     node.to_string()
 }
 

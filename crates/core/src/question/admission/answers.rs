@@ -55,6 +55,11 @@ impl<'n> KubeletStart<'n> {
     /// Fails as [`admit`] does.
     pub fn of(about: &'n AdmissionNode, plugins: PluginStart) -> Result<Self, Failure> {
         let mut basis = about.basis.clone();
+        // Those that are not known are admitted as well, and may take the room of others.
+        let lists = |node: &kq_facts::node::Node| {
+            node.snapshot.runtime.value().is_some_and(|it| it.sandboxes.value().is_some())
+        };
+        basis.lack_all(about.node.unknown_pods().filter(|_| lists(&about.node)));
         let all = about.others(None, &mut basis)?.pods;
         let pods: Vec<&Pod> = all.iter().filter(|it| it.counts).map(|it| it.pod).collect();
         if pods.iter().any(|pod| is_critical_pod(pod)) {

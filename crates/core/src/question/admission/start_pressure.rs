@@ -11,8 +11,8 @@ use kq_facts::node::Node;
 use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::pod::Pod;
 
-/// Returns the conditions of the eviction manager's first cycle. A starting kubelet has no earlier observations;
-/// a soft threshold decides only after its grace period.
+/// Returns the conditions of the eviction manager's first cycle. A starting kubelet has no earlier observations. A soft
+/// threshold counts like a hard one: its grace period delays evictions alone (`synchronize`, `eviction_manager.go`).
 ///
 /// # Errors
 ///
@@ -23,8 +23,7 @@ pub fn start_pressure(
 ) -> Result<Vec<PressureCondition>, Failure> {
     let node = &about.node;
     let crossed = crossed_thresholds(node)?;
-    let hard = crossed.iter().map(|crossing| &crossing.threshold).filter(|it| it.is_hard());
-    let mut found = node_conditions(hard);
+    let mut found = node_conditions(crossed.iter().map(|crossing| &crossing.threshold));
     if !are_measured(node)? {
         let (short, _) = about.object()?.status.pressure();
         let names: Vec<&str> = short.iter().map(|it| it.as_str()).collect();
@@ -44,7 +43,7 @@ pub fn start_pressure(
     Ok(found)
 }
 
-/// Returns true if each signal with a hard threshold was measured.
+/// Returns true if each signal with a threshold was measured.
 fn are_measured(node: &Node) -> Result<bool, Failure> {
     let Some(found) = stats(node) else { return Ok(false) };
     if !found.value.is_of_machine {
@@ -52,7 +51,7 @@ fn are_measured(node: &Node) -> Result<bool, Failure> {
     }
     let known = observe(&found.value);
     let thresholds = node.eviction_thresholds()?;
-    Ok(thresholds.iter().filter(|it| it.is_hard()).all(|it| known.contains_key(&it.signal)))
+    Ok(thresholds.iter().all(|it| known.contains_key(&it.signal)))
 }
 
 /// Returns the refusal of a pod under these conditions.
