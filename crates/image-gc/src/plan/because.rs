@@ -129,6 +129,7 @@ pub(super) fn depends_on(inputs: &Inputs<'_>, known: &ImageTimes, space: Space) 
 pub(super) fn follows(
     inputs: &Inputs<'_>,
     run: &Run,
+    found: Option<Usage>,
     freed: &Freed,
     outcome: &Outcome,
 ) -> Vec<Worded<Consequence>> {
@@ -143,7 +144,7 @@ pub(super) fn follows(
     {
         follows.push(Consequence::TargetMet { freed_bytes: freed.by_space_bytes, wanted_bytes });
     }
-    let real = run.usage.zip(freed.real_bytes).filter(|_| freed.images > 0);
+    let real = found.zip(freed.real_bytes).filter(|_| freed.images > 0);
     if let Some((usage, freed_bytes)) = real {
         let available = u64::try_from(usage.available_bytes).ok();
         let after = ImageFs {

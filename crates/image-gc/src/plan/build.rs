@@ -87,7 +87,7 @@ type ByKey<'a> = KeyMap<&'a Image>;
 const EMPTY: ImageFs = ImageFs { capacity: Some(1), available: Some(1) };
 
 /// Plans a collection.
-pub fn plan(inputs: Inputs<'_>) -> ImageGcPlan {
+pub fn plan(mut inputs: Inputs<'_>) -> ImageGcPlan {
     let mut images = listed(inputs.images);
     for image in images.iter_mut().filter(|image| inputs.kept.contains(&*image.id)) {
         image.pinned = true;
@@ -100,6 +100,14 @@ pub fn plan(inputs: Inputs<'_>) -> ImageGcPlan {
     // A kubelet with an unknown start counts as one that has been up for long.
     let began = start.unwrap_or(Timestamp(i64::MIN));
     let cycle = Cycle { policy: &policy, rules: inputs.rules, began, now: inputs.now };
+    let found = inputs.image_fs.as_ref().ok().and_then(|(fs, _)| fs.usage());
+    if inputs.trigger == Trigger::Periodic
+        && let Some(freed) = freed_by_age(&inputs, &images, records.clone(), cycle)
+        && let Ok((fs, source)) = &mut inputs.image_fs
+    {
+        fs.available = fs.available.map(|available| available.saturating_add(freed));
+        source.push_str(", without what is too old");
+    }
     let fs = match inputs.trigger {
         // This part ignores the usage of the file system.
         Trigger::Age => Ok(EMPTY),
@@ -153,7 +161,7 @@ pub fn plan(inputs: Inputs<'_>) -> ImageGcPlan {
         events: done.events,
         follows: Vec::new(),
     };
-    outcome.follows = follows(&inputs, &run, &freed, &outcome);
+    outcome.follows = follows(&inputs, &run, found, &freed, &outcome);
     ImageGcPlan {
         kubelet_start: inputs.kubelet_start.clone(),
         trigger: inputs.trigger,
@@ -165,6 +173,26 @@ pub fn plan(inputs: Inputs<'_>) -> ImageGcPlan {
         outcome,
         basis: basis(&inputs, pause),
     }
+}
+
+/// Returns how many bytes the removal of what is too old frees, before the kubelet asks how full the disk is; `None`: none.
+fn freed_by_age(
+    inputs: &Inputs<'_>,
+    images: &[ListedImage],
+    mut records: Records,
+    cycle: Cycle<'_>,
+) -> Option<u64> {
+    if cycle.policy.max_age.0 == 0 || !cycle.policy.is_collecting() {
+        return None;
+    }
+    let world = GcInputs { images: Ok(images), users: Ok(&inputs.uses.users), image_fs: Ok(EMPTY) };
+    let done = garbage_collect(&mut records, cycle, world, &mut |_| Ok(()));
+    let gone = done.considered.iter().filter(|it| it.age == Some(AgeVerdict::Removed));
+    let freed = match inputs.storage.value() {
+        Some(storage) => really_freed(storage, gone.map(|it| &*it.candidate.record.id)),
+        None => u64::try_from(done.freed_by_age).unwrap_or(0),
+    };
+    (freed > 0).then_some(freed)
 }
 
 /// The part of the loop that removes what is too old has no thresholds.
