@@ -197,7 +197,7 @@ fn runtime() -> Value {
 
 /// Returns the answer for a node where all is well.
 pub fn healthy_answer() -> Value {
-    let ran = examine(&FakeNode::new().snapshot(), "-ojson");
+    let ran = examine(&healthy_node(), "-ojson");
     ran.answer()
 }
 
@@ -229,9 +229,16 @@ fn cgroup<'s>(snapshot: &'s mut Value, path: &str) -> &'s mut Value {
     &mut snapshot["cgroups"]["found"]["value"]["cgroups"][path]
 }
 
+/// Returns a node with all that is asked of it; the API server knows no events.
+fn healthy_node() -> Value {
+    let mut node = FakeNode::new().snapshot();
+    node["events"] = json!({"found": {"source": "the API server", "value": []}, "tried": []});
+    node
+}
+
 #[test]
 fn a_healthy_node_is_well() {
-    let ran = examine(&FakeNode::new().snapshot(), "");
+    let ran = examine(&healthy_node(), "");
     assert_eq!((ran.code, ran.stderr.lines().count()), (0, 1), "{}", ran.text());
     // The snapshot has no files that a start reads.
     let [_, start, ok] = ran.stdout.lines().collect::<Vec<_>>()[..] else {
@@ -242,7 +249,7 @@ fn a_healthy_node_is_well() {
         "{start}"
     );
     assert!(ok.starts_with("27 OK: kubelet, kubelet-config, "), "{ok}");
-    let wide = examine(&FakeNode::new().snapshot(), "-owide");
+    let wide = examine(&healthy_node(), "-owide");
     assert!(line(&wide, "cpu-weight").contains("against system.slice 100"), "{}", wide.stdout);
 }
 
@@ -251,7 +258,7 @@ type Failing = (&'static str, fn(&mut Value), &'static str, &'static str);
 
 #[test]
 fn each_failure_is_told_with_its_remedy() {
-    let healthy = FakeNode::new().snapshot();
+    let healthy = healthy_node();
     assert_eq!(examine(&healthy, "").code, 0);
     let rows: &[Failing] = &[
         (
@@ -359,7 +366,7 @@ fn each_failure_is_told_with_its_remedy() {
 
 #[test]
 fn a_missing_fact_is_unknown_and_a_flag_supplies_it() {
-    let mut node = FakeNode::new().snapshot();
+    let mut node = healthy_node();
     let tried = json!([{ "source": "configz", "reason": "refused the connection" }]);
     node["kubeletConfig"] = json!({ "found": null, "tried": tried });
     let ran = examine(&node, "");
@@ -398,7 +405,7 @@ fn a_live_node_and_its_snapshot_are_told_the_same() {
 
 #[test]
 fn formats_hold_the_same() {
-    let node = FakeNode::new().snapshot();
+    let node = healthy_node();
     let json = healthy_answer();
     let yaml = examine(&node, "-oyaml").stdout;
     assert_eq!(kq_k8s::yaml::read(&yaml).expect("kq reads its own YAML").value, json);
@@ -443,7 +450,7 @@ fn what_cannot_be_answered_has_a_code_of_its_own() {
 
 #[test]
 fn foreign_text_cannot_play_with_a_terminal() {
-    let mut node = FakeNode::new().snapshot();
+    let mut node = healthy_node();
     node["runtime"]["found"]["value"]["version"]["runtimeName"] = json!("\u{1b}[2Jevil\nOK");
     let ran = examine(&node, "");
     assert!(!ran.text().contains('\u{1b}'), "{}", ran.text());

@@ -299,8 +299,12 @@ fn classify(subject: &Subject<'_>, traces: &Traces<'_>) -> Verdict {
     let read_at = traces.are_current.then_some(traces.now);
     let observed = Observations::new(subject.pod, log_names_uid, read_at);
     let clues = evidence::clues(&observed, &subject.events, &subject.lines, traces.now);
+    // Of a pod that is gone, what came before its last start is not what ended it: a static pod that was refused runs later.
+    let starts = subject.events.iter().filter(|it| matches!(&*it.reason, "Started"));
+    let last_start = starts.filter_map(|event| event.at).max().filter(|_| subject.pod.is_none());
+    let is_over = |at: Option<Timestamp>| at.zip(last_start).is_some_and(|(at, start)| at < start);
     let decides = |wanted: Certainty| {
-        clues.iter().find_map(|clue| {
+        clues.iter().filter(|clue| !is_over(clue.evidence.at)).find_map(|clue| {
             let (cause, certainty) =
                 clue.points_to.filter(|(_, certainty)| *certainty == wanted)?;
             let Evidence { source, means, .. } = &clue.evidence;

@@ -279,6 +279,14 @@ pub enum PreemptorDoubt {
 }
 
 impl CauseReason {
+    /// Returns the meaning of the piece of evidence that decides, where one does.
+    pub fn evidence(&self) -> Option<&Interpretation> {
+        match self {
+            Self::Evidence { means, .. } => Some(means),
+            _ => None,
+        }
+    }
+
     /// Returns the container that ended or was started again, where it is about one.
     pub fn container(&self) -> Option<&str> {
         match self {

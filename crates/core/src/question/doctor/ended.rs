@@ -2,7 +2,7 @@
 
 use super::pod_rule::{Ended, Stuck};
 use super::rule::{NodeFinding, NodeRule};
-use kq_admission::preemption::why::{Cause, Traces, why_killed};
+use kq_admission::preemption::why::{Cause, PreemptionCause, Traces, why_killed};
 use kq_admission::qualified;
 use kq_answer::{Basis, Subject};
 use kq_facts::events::PodEvent;
@@ -73,6 +73,10 @@ pub(super) fn pods(node: &Node, source: &str) -> Vec<NodeFinding> {
     let more = ended.len().saturating_sub(SHOWN);
     ended.truncate(SHOWN);
     match (ended.is_empty(), more) {
+        (true, _) if node.snapshot.events.found.is_none() => {
+            let reason = node.snapshot.events.reason();
+            ended.push(NodeRule::EndedPods(Ended::Unchecked { reason }).of_node().from(source));
+        }
         (true, _) => ended.push(NodeRule::EndedPods(Ended::Ok).of_node().from(source)),
         (false, 0) => {}
         (false, pods) => {
@@ -96,7 +100,7 @@ fn end(pod: &Pod, events: &[&PodEvent], now: Timestamp) -> Option<Ended> {
     if pod.status.phase != "Failed" {
         return None;
     }
-    let cause = cause(&qualified(pod), vec![pod], events, now)?;
+    let cause = cause(&qualified(pod), vec![pod], events, now)?.cause;
     let (reason, message) = (pod.status.reason.clone(), pod.status.message.clone());
     Some(Ended::Pod { cause, reason, message, is_gone: false })
 }
@@ -104,20 +108,32 @@ fn end(pod: &Pod, events: &[&PodEvent], now: Timestamp) -> Option<Ended> {
 /// Returns the name of a pod that only events know, and how a component ended it.
 fn gone_end(events: &[&PodEvent], now: Timestamp) -> Option<(String, Ended)> {
     let name = events.first()?.pod.qualified();
-    let cause = cause(&name, Vec::new(), events, now)?;
-    let told = events.iter().filter(|event| event.reason != "Killing");
-    let told = told.max_by_key(|event| event.at.map(|at| at.0))?;
+    let answer = cause(&name, Vec::new(), events, now)?;
+    // The event that decides; without one, the last that says more than that a container was stopped.
+    let because = answer.because.evidence();
+    let evidence = answer.evidence.iter().rev().find(|it| Some(&*it.means) == because);
+    let decides = |event: &&&PodEvent| {
+        evidence.is_some_and(|it| it.at == event.at && it.says.starts_with(&event.reason))
+    };
+    let others = || events.iter().filter(|event| event.reason != "Killing");
+    let told = events.iter().find(decides);
+    let told = told.or_else(|| others().max_by_key(|event| event.at.map(|at| at.0)))?;
     let (reason, message) = (told.reason.clone(), told.message.clone());
-    Some((name, Ended::Pod { cause, reason, message, is_gone: true }))
+    Some((name, Ended::Pod { cause: answer.cause, reason, message, is_gone: true }))
 }
 
-/// Returns the component that ended a pod; `None`: none did.
-fn cause(name: &str, pods: Vec<&Pod>, events: &[&PodEvent], now: Timestamp) -> Option<Cause> {
+/// Returns by which component a pod was ended; `None`: by none.
+fn cause(
+    name: &str,
+    pods: Vec<&Pod>,
+    events: &[&PodEvent],
+    now: Timestamp,
+) -> Option<PreemptionCause> {
     let events: Vec<PodEvent> = events.iter().copied().cloned().collect();
     let traces = Traces { pods: Ok(pods), events: Ok(&events), log: None, now, are_current: true };
-    let cause = why_killed(&PodSelector::new(name), &traces, Basis::default()).ok()?.cause;
+    let answer = why_killed(&PodSelector::new(name), &traces, Basis::default()).ok()?;
     let is_of_component = matches!(
-        cause,
+        answer.cause,
         Cause::RefusedAtAdmission
             | Cause::EvictedByKubelet
             | Cause::EvictedThroughApi
@@ -127,7 +143,7 @@ fn cause(name: &str, pods: Vec<&Pod>, events: &[&PodEvent], now: Timestamp) -> O
             | Cause::DeletedByTaintManager
             | Cause::EndedByKubelet
     );
-    is_of_component.then_some(cause)
+    is_of_component.then_some(answer)
 }
 
 fn statuses(pod: &Pod) -> impl Iterator<Item = &ContainerStatus> {

@@ -98,6 +98,13 @@ pub enum Follows {
 pub enum Ended {
     #[text("no pod was refused, evicted or preempted")]
     Ok,
+    /// None that is listed; the pods that are gone are known of their events alone.
+    #[text(
+        "no pod of the list was refused, evicted or preempted; not checked: pods that are gone, as \
+         the events are not known ({reason})"
+    )]
+    #[advice("let kq reach the API server: --kubeconfig FILE")]
+    Unchecked { reason: String },
     #[serde(rename = "ended")]
     #[text(joined([ended(*cause), reason, message.trim_end()]))]
     #[why(is_gone: true => "its object is gone; its events are left")]
