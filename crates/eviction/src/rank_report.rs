@@ -102,6 +102,14 @@ pub struct EvictionRank {
 answer!("EvictionRank", EvictionRank, EvictionRank::metrics; EvictionRank::headline);
 
 impl EvictionRank {
+    /// Returns the pods that exceed limits of their own, as NAMESPACE/NAME.
+    pub fn over_own_limits(&self) -> impl Iterator<Item = &String> {
+        self.before.iter().flat_map(|before| match &before.0 {
+            BeforeReason::LocalStorageLimits { pods } => pods.as_slice(),
+            _ => &[],
+        })
+    }
+
     /// Returns who is evicted first, and how much is left until then.
     fn headline(&self) -> Headline {
         let nearest = self.thresholds.iter().filter(|it| it.margin.is_some());

@@ -126,6 +126,15 @@ pub fn crossed_thresholds(node: &Node) -> Result<Vec<Crossing>, Failure> {
     Ok(crossings.into_iter().filter(Crossing::met).collect())
 }
 
+/// Returns an amount in the unit of a signal: inodes and processes are counted, the others are bytes.
+pub fn amount_of(signal: &str, amount: i64) -> String {
+    if signal.ends_with("inodesFree") || signal.starts_with("pid") {
+        return amount.to_string();
+    }
+    let sign = if amount < 0 { "-" } else { "" };
+    format!("{sign}{}", kq_output::units::bytes(amount.unsigned_abs()))
+}
+
 /// Ranks the pods of a node for eviction.
 ///
 /// # Errors

@@ -4,9 +4,11 @@ use super::PodResult;
 use super::fate::{PodFate, RestartCause, or};
 use crate::kubelet_start::StartFinding;
 use crate::question::devices::plan::Holder;
+use crate::question::eviction::amount_of;
 use crate::question::reclaim::{ReclaimAhead, Sufficiency};
 use kq_answer::{Rule, RuleFinding, Severity, Wording};
 use kq_image_gc::lint::signals_off;
+use kq_k8s::duration::GoDuration;
 use kq_k8s::version::KubeletVersion;
 use kq_output::units;
 use serde::Serialize;
@@ -284,6 +286,21 @@ pub enum ImageGcChange {
         /// Without the change, a start frees enough.
         fails_newly: bool,
     },
+    /// Images become too old that do not without the change.
+    #[text(
+        "{after} after the start, the images go that nothing has used until then: of the present \
+         ones {unused}",
+        unused = removed(*images, *bytes, true)
+    )]
+    #[why("imageMaximumGCAge is {after}, and counts from the start of a kubelet at the earliest")]
+    #[advice("pin the images that must stay")]
+    #[command("kq gc policy")]
+    Ages {
+        /// `imageMaximumGCAge`
+        after: GoDuration,
+        images: usize,
+        bytes: u64,
+    },
 }
 
 /// The thresholds of eviction after the change.
@@ -293,15 +310,15 @@ pub enum EvictionChange {
     /// The available amount is below the threshold.
     #[text(
         "{signal}: {available} available, below the threshold of {threshold}",
-        available = units::bytes(*available),
-        threshold = units::bytes(*threshold)
+        available = amount_of(signal, *available),
+        threshold = amount_of(signal, *threshold)
     )]
     #[leads_to(evicted(first, *reclaim))]
     #[command("kq evict rank")]
     Crossed {
         signal: String,
-        available: u64,
-        threshold: u64,
+        available: i64,
+        threshold: i64,
         first: Vec<String>,
         /// What is reclaimed before; `None`: nothing.
         reclaim: Option<ReclaimAhead>,
@@ -364,7 +381,9 @@ impl Rule for WhatIfRule {
             Self::Allocatable(change) if change.is_exceeded => Severity::Warning,
             Self::Allocatable(_) => Severity::Info,
             Self::ImageGc(ImageGcChange::FallsShort { .. }) => Severity::Error,
-            Self::ImageGc(ImageGcChange::Removes { .. }) => Severity::Warning,
+            Self::ImageGc(ImageGcChange::Removes { .. } | ImageGcChange::Ages { .. }) => {
+                Severity::Warning
+            }
             Self::ImageGc(ImageGcChange::FromStart { fails_newly: true, .. }) => Severity::Error,
             Self::ImageGc(ImageGcChange::FromStart { removes_more: true, .. }) => Severity::Warning,
             Self::ImageGc(ImageGcChange::FromStart { .. }) => Severity::Info,

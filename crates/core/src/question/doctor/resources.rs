@@ -70,7 +70,7 @@ pub(super) fn eviction(
         }
     };
     let (mut findings, mut seen, mut reasons) = (Vec::new(), BTreeSet::new(), BTreeSet::new());
-    let mut source = None;
+    let (mut source, mut over) = (None, BTreeSet::new());
     for rank in ranks {
         let rank = match rank {
             Ok(rank) => rank,
@@ -82,6 +82,11 @@ pub(super) fn eviction(
                 continue;
             }
         };
+        for pod in rank.over_own_limits().filter(|pod| over.insert((*pod).clone())) {
+            let subject = Subject::Pod { pod: pod.clone(), container: None };
+            let rule = NodeRule::Eviction(Eviction::OverOwnLimits);
+            findings.push(NodeFinding::new(subject, rule).from(&rank.usage.source));
+        }
         source = Some(rank.usage.source);
         let first = || {
             let pods = rank.first.one_of.iter();

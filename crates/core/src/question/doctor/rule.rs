@@ -3,9 +3,10 @@
 use super::chain;
 use super::pod_rule::{Ended, Follows, MemoryLimit, OomKills, Restarts, Stuck, Throttling};
 use super::wording::{
-    amount, count, evicted, expired, first_of, not_requested, of_signal, rank, renewal, verbs,
+    amount, count, evicted, expired, first_of, not_requested, rank, renewal, verbs,
 };
 use crate::kubelet_start::StartFinding;
+use crate::question::eviction::amount_of;
 use crate::question::reclaim::ReclaimAhead;
 use kq_admission::preemption::ReadmissionResult;
 use kq_answer::{Rule, RuleFinding, Severity, Subject, Topic, Wording};
@@ -242,9 +243,9 @@ pub enum Eviction {
     Unknown { signal: Option<String>, reason: String },
     #[text(
         "{signal}: {available} left, the threshold is {threshold}: {margin} to go",
-        available = of_signal(signal, *available),
-        threshold = of_signal(signal, *threshold),
-        margin = of_signal(signal, *margin)
+        available = amount_of(signal, *available),
+        threshold = amount_of(signal, *threshold),
+        margin = amount_of(signal, *margin)
     )]
     #[leads_to(evicted(first, *reclaim))]
     #[advice("free the resource before the threshold is crossed")]
@@ -260,8 +261,8 @@ pub enum Eviction {
     },
     #[text(
         "{signal}: {available} left, below the threshold {threshold}",
-        available = of_signal(signal, *available),
-        threshold = of_signal(signal, *threshold)
+        available = amount_of(signal, *available),
+        threshold = amount_of(signal, *threshold)
     )]
     #[leads_to(evicted(first, *reclaim))]
     #[advice("free the resource, or move pods away")]
@@ -274,6 +275,13 @@ pub enum Eviction {
         /// What is reclaimed before; `None`: nothing.
         reclaim: Option<ReclaimAhead>,
     },
+    #[text("it uses more local storage than its limits allow")]
+    #[leads_to("the kubelet evicts it at its next look, within 10 s, whatever the thresholds")]
+    #[advice(
+        "raise ephemeral-storage in its limits or sizeLimit of its volume, or let it write less"
+    )]
+    #[command("kq evict rank --signal nodefs.available")]
+    OverOwnLimits,
 }
 
 /// The devices of containers.
@@ -451,7 +459,7 @@ impl Rule for NodeRule {
                 Eviction::Ok { .. } => Severity::Ok,
                 Eviction::Unknown { .. } => Severity::Unknown,
                 Eviction::Near { .. } => Severity::Warning,
-                Eviction::Crossed { .. } => Severity::Error,
+                Eviction::Crossed { .. } | Eviction::OverOwnLimits => Severity::Error,
             },
             Self::Devices(state) => match state {
                 Devices::Ok { .. } => Severity::Ok,
@@ -479,6 +487,7 @@ impl Rule for NodeRule {
             | Self::Restarts(Restarts::Ok)
             | Self::PreemptionHeadroom(Headroom::Ok { .. }) => Severity::Ok,
             Self::EndedPods(Ended::Ok) | Self::StuckPods(Stuck::Ok) => Severity::Ok,
+            Self::EndedPods(Ended::Unchecked { .. }) => Severity::Info,
             Self::EndedPods(Ended::Pod { .. } | Ended::More { .. })
             | Self::StuckPods(Stuck::NoSandbox { .. } | Stuck::Deleting { .. }) => {
                 Severity::Warning

@@ -45,13 +45,6 @@ pub(super) fn evicted(first: &[String], reclaim: Option<ReclaimAhead>) -> String
     }
 }
 
-pub(super) fn of_signal(signal: &str, number: i64) -> String {
-    match signal.ends_with("inodesFree") || signal.starts_with("pid") {
-        true => number.to_string(),
-        false => amount(number),
-    }
-}
-
 /// Returns what a kubelet that starts does with a pod, as verbs.
 pub(super) fn verbs(ends: &[ReadmissionResult]) -> String {
     let verb = |end: &ReadmissionResult| match end {
