@@ -168,7 +168,14 @@ pub fn read(changes: &[Change]) -> Result<ChangeFiles, Failure> {
                 if let Some(problem) = loaded.problems.first() {
                     return Err(Failure::usage(anyhow::anyhow!("{problem}")));
                 }
-                files.notes.extend(loaded.notes.iter().map(ToString::to_string));
+                let mut notes = loaded.notes.iter().map(ToString::to_string);
+                if loaded.pods.is_empty() {
+                    let name = shown(file);
+                    let why = notes.next().unwrap_or_else(|| format!("{name}: it has no pods"));
+                    return Err(Failure::usage(anyhow::anyhow!("{why}"))
+                        .hint("a Pod, or a workload with a pod template, is expected"));
+                }
+                files.notes.extend(notes);
                 files.pods.insert(file.clone(), loaded.pods);
             }
             _ => {}

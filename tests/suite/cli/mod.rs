@@ -17,6 +17,7 @@ mod admit_devices;
 mod admit_restart;
 mod admit_sysctls;
 /// `kq cgroup apply` and `rollback`.
+mod agreement;
 mod apply;
 /// What cannot be understood is refused by name, and nothing breaks kq.
 mod bad_input;

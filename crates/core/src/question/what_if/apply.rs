@@ -196,7 +196,16 @@ pub fn apply(
                     "take a snapshot as root on the node",
                 )
             })?;
-            memory.available_bytes = Some(u64::try_from(*bytes).unwrap_or(0));
+            let bytes = u64::try_from(*bytes).unwrap_or(0);
+            let most = state.snapshot.node.value().and_then(|node| {
+                let capacity = node.status.capacity.get(&ResourceName::Memory)?;
+                u64::try_from(capacity.value()).ok()
+            });
+            if let Some(most) = most.filter(|most| bytes > *most) {
+                let most = kq_output::units::bytes(most);
+                return Err(Failure::usage(anyhow!("{change}: the node has {most} of memory")));
+            }
+            memory.available_bytes = Some(bytes);
         }
         Change::StateFile { name, is_damaged } => state_file(state, name, *is_damaged)?,
     }

@@ -4,12 +4,17 @@ use super::pods::{PodEffects, Transition};
 use super::state::NodeState;
 use crate::question::admission::{AdmissionNode, start_pressure};
 use crate::question::eviction::{EvictionOptions, crossed_thresholds, eviction_rank};
+use crate::question::image_gc::{ImageGcOptions, Trigger, image_gc_plan};
 use crate::question::measured::stats;
-use crate::question::reclaim::{Sufficiency, node_reclaim};
+use crate::question::reclaim::{NodeReclaim, Sufficiency, node_reclaim};
 use crate::what_if::{OpenCause, PodResult};
 use kq_answer::{Basis, Failure};
+use kq_facts::filesystems::FolderRole;
 use kq_facts::kubelet_config::Signal;
+use kq_facts::lookup::Lookup;
 use kq_facts::node::Node;
+use kq_facts::overrides::KubeletStartOption;
+use kq_k8s::duration::GoDuration;
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Transition<'_> {
@@ -35,7 +40,7 @@ impl Transition<'_> {
         let (mut place, mut under, mut freed) = (0, None, Some(0_i64));
         let shortages = shortages(&about.node);
         let is_of_disk = shortages.iter().any(|(signal, _)| signal.filesystem().is_some());
-        let reclaim = if is_of_disk { node_reclaim(&about.node).ok() } else { None };
+        let reclaim = if is_of_disk { self.reclaim() } else { None };
         for (signal, missing) in shortages {
             let ahead = reclaim.as_ref().and_then(|reclaim| reclaim.ahead(signal));
             let sufficiency = ahead.map(|ahead| ahead.sufficiency);
@@ -101,7 +106,7 @@ impl Transition<'_> {
     pub(super) fn after_reclaim(&self) -> Option<NodeState> {
         let node = self.after.kubelet().ok()?;
         let shortages = shortages(node);
-        let reclaim = node_reclaim(node).ok()?;
+        let reclaim = self.reclaim()?;
         let is_enough = |signal: Signal| {
             reclaim.ahead(signal).is_some_and(|ahead| ahead.sufficiency == Sufficiency::Enough)
         };
@@ -121,14 +126,54 @@ impl Transition<'_> {
     }
 }
 
+impl Transition<'_> {
+    /// Returns what the eviction manager reclaims after the change before it evicts a pod; `None`: the images or the containers
+    /// are not known.
+    pub(super) fn reclaim(&self) -> Option<NodeReclaim> {
+        match self.restarts {
+            true => node_reclaim(&started(self.after.state, GoDuration(0))?).ok(),
+            false => node_reclaim(self.after.kubelet().ok()?).ok(),
+        }
+    }
+
+    /// Returns the node once the eviction manager has removed images; `None`: it removes none.
+    pub(super) fn after_images(&self) -> Option<Node> {
+        let node = self.after.kubelet().ok()?;
+        let plan = image_gc_plan(node, &ImageGcOptions::new(Trigger::Eviction)).ok()?.plan;
+        let freed = plan.freed.real_bytes?;
+        let gone = plan.items.iter().filter(|it| it.verdict.is_removal());
+        let gone: BTreeSet<String> = gone.map(|it| it.id.clone()).collect();
+        if gone.is_empty() {
+            return None;
+        }
+        let mut state = self.after.state.clone();
+        let images = &mut state.snapshot.runtime.found.as_mut()?.value.images;
+        images.found.as_mut()?.value.retain(|image| !gone.contains(&image.id));
+        let folder = state.snapshot.folders.get_mut(&FolderRole::Images)?;
+        let disk = &mut folder.filesystem.found.as_mut()?.value;
+        let available = disk.available_bytes.saturating_add(freed);
+        disk.available_bytes = available.min(disk.capacity_bytes);
+        state.node().ok()
+    }
+}
+
+/// Returns the node of a kubelet that has been up for so long. A kubelet that starts has found every image just now, and knows
+/// of no use.
+pub(super) fn started(state: &NodeState, up: GoDuration) -> Option<Node> {
+    let mut state = state.clone();
+    state.snapshot.image_records = Lookup::default();
+    state.overrides.kubelet_start = Some(KubeletStartOption::Ago(up));
+    state.node().ok()
+}
+
 /// Returns the signals whose hard threshold is crossed, and the missing amount.
 fn shortages(node: &Node) -> Vec<(Signal, i64)> {
     let crossings = crossed_thresholds(node).unwrap_or_default();
     let hard = crossings.iter().filter(|crossing| crossing.threshold.is_hard());
     let missing = hard.filter_map(|crossing| {
         let comparison = crossing.comparison.as_ref()?;
-        let missing =
-            comparison.threshold_quantity.value() - comparison.observation.available.value();
+        let missing = (comparison.threshold_quantity.value())
+            .saturating_sub(comparison.observation.available.value());
         Some((crossing.threshold.signal, missing))
     });
     missing.collect()

@@ -1,12 +1,12 @@
 //! The consequences of a change for new pods, images and eviction.
 
 use super::described::Described;
+use super::eviction::started;
 use super::pods::Transition;
 use super::state::NodeState;
 use crate::question::eviction::{EvictionOptions, crossed_thresholds, eviction_rank};
 use crate::question::image_gc::{ImageGcOptions, image_gc_plan};
 use crate::question::measured::stats;
-use crate::question::reclaim::node_reclaim;
 use crate::what_if::{
     AllocatableChange, Effect, EvictionChange, ImageGcChange, PodOutcome, PodResult, WhatIfRule,
 };
@@ -14,10 +14,8 @@ use kq_admission::qualified;
 use kq_answer::Subject;
 use kq_facts::cgroup_name::CgroupName;
 use kq_facts::kubelet_config::{EvictionThreshold, Signal};
-use kq_facts::lookup::Lookup;
 use kq_facts::node_config::NodeConfig;
 use kq_facts::node_object::NodeObject;
-use kq_facts::overrides::KubeletStartOption;
 use kq_image_gc::plan::{Trigger, names};
 use kq_k8s::duration::GoDuration;
 use kq_k8s::feature_gates::Gate;
@@ -78,6 +76,7 @@ impl Transition<'_> {
         findings.extend(self.other_name());
         findings.extend(self.readiness(pods));
         findings.extend(self.image_gc());
+        findings.extend(self.images_age());
         findings.extend(self.thresholds());
         findings
     }
@@ -204,7 +203,12 @@ impl Transition<'_> {
         if self.restarts {
             return self.image_gc_from_start();
         }
-        let (before, after) = (plan(&self.before)?, plan(&self.after)?);
+        let before = plan(&self.before)?;
+        // The eviction manager looks at the disk every 10 s, and a collection comes every 5 minutes.
+        let after = match self.after_images() {
+            Some(node) => image_gc_plan(&node, &ImageGcOptions::new(Trigger::Periodic)).ok()?.plan,
+            None => plan(&self.after)?,
+        };
         let rule = match (&after.outcome.error, &before.outcome.error) {
             (Some(error), None) => ImageGcChange::FallsShort { error: error.clone() },
             _ if after.freed.images > before.freed.images => ImageGcChange::Removes {
@@ -226,12 +230,8 @@ impl Transition<'_> {
     /// those that are younger than `imageMinimumGCAge`; the next one comes five minutes later. They are compared with those of
     /// a start without the change.
     fn image_gc_from_start(&self) -> Option<Effect> {
-        let plan = |state: &NodeState, age_minutes: i64| {
-            let mut state = state.clone();
-            state.snapshot.image_records = Lookup::default();
-            let age = GoDuration(age_minutes * 60 * GoDuration::SECOND.0);
-            state.overrides.kubelet_start = Some(KubeletStartOption::Ago(age));
-            let node = state.node().ok()?;
+        let plan = |state: &NodeState, minutes: i64| {
+            let node = started(state, GoDuration(minutes * 60 * GoDuration::SECOND.0))?;
             Some(image_gc_plan(&node, &ImageGcOptions::new(Trigger::Periodic)).ok()?.plan)
         };
         let (first, next) = (plan(self.after.state, 0)?, plan(self.after.state, 6)?);
@@ -253,15 +253,31 @@ impl Transition<'_> {
         Some(Effect::new(Subject::Node, WhatIfRule::ImageGc(rule)))
     }
 
+    /// Reports images that become too old after a start with a shorter `imageMaximumGCAge`.
+    fn images_age(&self) -> Option<Effect> {
+        let maximum = |node: &Described<'_>| {
+            let age = node.kubelet().ok()?.config().image_maximum_gc_age;
+            (age.0 > 0).then_some(age)
+        };
+        let (before, after) = (maximum(&self.before), maximum(&self.after)?);
+        if !self.restarts || before.is_some_and(|before| before.0 <= after.0) {
+            return None;
+        }
+        let up = GoDuration(after.0.saturating_add(300 * GoDuration::SECOND.0));
+        let node = started(self.after.state, up)?;
+        let freed = image_gc_plan(&node, &ImageGcOptions::new(Trigger::Periodic)).ok()?.plan.freed;
+        let bytes = u64::try_from(freed.by_age_bytes).unwrap_or(0);
+        let rule = ImageGcChange::Ages { after, images: freed.images, bytes };
+        (freed.images > 0).then(|| Effect::new(Subject::Node, WhatIfRule::ImageGc(rule)))
+    }
+
     fn thresholds(&self) -> Vec<Effect> {
         let finding = |rule| Effect::new(Subject::Node, WhatIfRule::Eviction(rule));
         let (before, after) = (crossed(&self.before), crossed(&self.after));
         let mut findings = self.other_thresholds();
-        let reclaim = self.after.kubelet().ok().and_then(|node| node_reclaim(node).ok());
-        for (signal, (available, threshold)) in &after {
-            if before.contains_key(signal) {
-                continue;
-            }
+        let is_new = |signal: &Signal| !before.contains_key(signal);
+        let reclaim = if after.keys().any(is_new) { self.reclaim() } else { None };
+        for (signal, (available, threshold)) in after.iter().filter(|(it, _)| is_new(it)) {
             let first = self.first_evicted(*signal);
             findings.push(finding(EvictionChange::Crossed {
                 signal: signal.as_str().to_owned(),
@@ -323,14 +339,13 @@ impl Transition<'_> {
 }
 
 /// Returns the crossed signals, with the available amount and the threshold.
-fn crossed(node: &Described<'_>) -> BTreeMap<Signal, (u64, u64)> {
+fn crossed(node: &Described<'_>) -> BTreeMap<Signal, (i64, i64)> {
     let Ok(node) = node.kubelet() else { return BTreeMap::new() };
     let crossings = crossed_thresholds(node).unwrap_or_default();
     let met = crossings.iter().filter_map(|crossing| {
         let comparison = crossing.comparison.as_ref()?;
-        let amount = |quantity: &Quantity| u64::try_from(quantity.value()).unwrap_or(0);
         let amounts =
-            (amount(&comparison.observation.available), amount(&comparison.threshold_quantity));
+            (comparison.observation.available.value(), comparison.threshold_quantity.value());
         Some((crossing.threshold.signal, amounts))
     });
     met.collect()
