@@ -66,7 +66,7 @@ pub enum CheckReason {
     DevicesRefused,
     /// The pod requests no devices of a plugin.
     #[default]
-    #[text("it requests no devices of a plugin")]
+    #[text("it requests nothing that a plugin of the node offers")]
     NoDevices,
     /// The device manager has devices for the pod.
     #[text(joined(resources))]

@@ -65,6 +65,13 @@ pub enum SnapshotFileError {
         /// The file.
         path: String,
     },
+    /// A value in it is damaged.
+    #[error("{path} has a value that kq cannot read: {error}")]
+    Value {
+        /// The file.
+        path: String,
+        error: SnapshotError,
+    },
     /// It contains something else.
     #[error("{path} is not a kq snapshot: {error}")]
     Content {
@@ -130,8 +137,12 @@ pub fn read_snapshot_within(path: &str, limit: u64) -> Result<Snapshot, Snapshot
             stopped => refuse(stopped),
         })?;
     }
-    Snapshot::parse(&bytes)
-        .map_err(|error| SnapshotFileError::Content { path: path.to_owned(), error })
+    let path = path.to_owned();
+    Snapshot::parse(&bytes).map_err(|error| match error {
+        // A file of another kind is refused for its kind.
+        SnapshotError::Field { .. } => SnapshotFileError::Value { path, error },
+        error => SnapshotFileError::Content { path, error },
+    })
 }
 
 /// Writes a snapshot, and replaces an existing file atomically. Only its owner can read it, because it

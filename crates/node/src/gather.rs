@@ -57,7 +57,9 @@ pub fn gather(spec: &NodeSpec, config: Option<&Value>, needs: Needs) -> Result<S
 
 fn stored(path: &str) -> Result<Snapshot, Failure> {
     read_snapshot(path).map_err(|error| match error {
-        SnapshotFileError::Content { .. } | SnapshotFileError::Damaged { .. } => {
+        SnapshotFileError::Content { .. }
+        | SnapshotFileError::Value { .. }
+        | SnapshotFileError::Damaged { .. } => {
             Failure::usage(error).hint("a snapshot is made by kq snapshot -o FILE")
         }
         SnapshotFileError::Gzip { .. } => Failure::usage(error),

@@ -6,7 +6,7 @@ use crate::output_format::{OutputFormat, formats_with};
 use crate::pod_args::{LabelArgs, NamespaceArgs};
 use crate::source_args::WatchArgs;
 use clap::Subcommand;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use kq_core::question::eviction::{
     EvictionOptions, eviction_needs, eviction_rank_of, nearest_signal,
 };
@@ -102,12 +102,23 @@ const SHORT: [(&str, Signal); 6] = [
     ("pid", Signal::PidAvailable),
 ];
 
+/// The conditions of a node, by the signal that most often brings them.
+const CONDITIONS: [(&str, Signal); 3] = [
+    ("MemoryPressure", Signal::MemoryAvailable),
+    ("DiskPressure", Signal::NodeFsAvailable),
+    ("PIDPressure", Signal::PidAvailable),
+];
+
 fn signals() -> impl TypedValueParser<Value = Signal> {
-    let long = Signal::ALL.map(Signal::as_str);
-    let names = SHORT.iter().map(|(name, _)| *name).chain(long);
-    PossibleValuesParser::new(names.collect::<Vec<_>>()).map(|text| {
-        let short = SHORT.iter().find(|(name, _)| *name == text);
+    let long = Signal::ALL.map(|signal| PossibleValue::new(signal.as_str()));
+    let short = SHORT.iter().map(|(name, signal)| {
+        let conditions = CONDITIONS.iter().filter(|(_, of)| of == signal);
+        PossibleValue::new(*name).aliases(conditions.map(|(name, _)| *name))
+    });
+    PossibleValuesParser::new(short.chain(long).collect::<Vec<_>>()).map(|text| {
+        let mut short = SHORT.iter().chain(&CONDITIONS);
         short
+            .find(|(name, _)| *name == text)
             .map(|(_, signal)| *signal)
             .or_else(|| Signal::from_text(&text))
             .expect("the text is one of the possible values")

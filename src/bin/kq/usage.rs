@@ -283,17 +283,31 @@ fn hint_at_command(error: &clap::Error, typed: &[OsString]) -> Option<String> {
             })
         }
         ErrorKind::InvalidValue | ErrorKind::ValueValidation => of_files(),
-        ErrorKind::MissingRequiredArgument => of_words().or_else(|| {
-            let text = error.to_string();
-            let lists = [
-                ("<POD", "kq cgroup show lists the pods"),
-                ("<IMAGE|", "kq gc images lists the images"),
-            ];
-            let list = lists.iter().find(|(name, _)| text.contains(name));
-            list.map(|(_, hint)| (*hint).to_owned())
-        }),
+        ErrorKind::MissingRequiredArgument => {
+            of_words().or_else(|| fleet_line(&all, &named)).or_else(|| {
+                let text = error.to_string();
+                let lists = [
+                    ("<POD", "kq cgroup show lists the pods"),
+                    ("<IMAGE|", "kq gc images lists the images"),
+                ];
+                let list = lists.iter().find(|(name, _)| text.contains(name));
+                list.map(|(_, hint)| (*hint).to_owned())
+            })
+        }
         _ => None,
     }
+}
+
+/// Returns the line of a command for many nodes whose `--` is missing.
+fn fleet_line(all: &clap::Command, named: &Named<'_, '_>) -> Option<String> {
+    if named.names.first() != Some(&"fleet") {
+        return None;
+    }
+    let is_command = |word: &&str| all.find_subcommand(word).is_some();
+    let at = named.rest.iter().position(is_command).filter(|at| *at > 0)?;
+    let (paths, command) = named.rest.split_at(at);
+    let (names, paths) = (named.names.join(" "), paths.join(" "));
+    Some(format!("kq {names} {paths} -- {}", command.join(" ")))
 }
 
 /// Adds a hint to a failure, where a file stands in place of a pod, or the name of a kind of things.
@@ -315,7 +329,8 @@ pub fn with_hint(failure: Failure) -> Failure {
     let hint = match named.rest.iter().find(|word| is_misplaced(word)) {
         Some(_) => guess::hint_for_files(named.command, &named.names, &named.rest),
         None if takes("POD") && failure.is_of_name() => {
-            guess::of_table(&words, named.names.len(), &[])
+            let line = format!("kq {}", words.join(" "));
+            guess::of_table(&words, named.names.len(), &[]).filter(|it| *it != line)
         }
         None => None,
     };

@@ -104,6 +104,32 @@ fn a_change_that_changes_nothing_is_refused() {
 }
 
 #[test]
+fn first_tries_get_a_line_that_works() {
+    for (line, hint) in [
+        ("fleet ask examples doctor", "hint: kq fleet ask examples -- doctor"),
+        ("what-if feature-gates MemoryQoS", "hint: kq what-if feature-gates MemoryQoS=true"),
+        ("what-if disk=95", "hint: kq what-if disk 95"),
+        ("what-if drain ml/train-0", "hint: kq what-if remove ml/train-0"),
+    ] {
+        let ran = kq(line).run();
+        assert_eq!(ran.code, 2, "{}", ran.text());
+        assert!(ran.stderr.contains(hint), "{}", ran.text());
+        assert!(!ran.stderr.contains("bool: malformed"), "{}", ran.text());
+    }
+    for (condition, signal) in
+        [("DiskPressure", "nodefs.available"), ("PIDPressure", "pid.available")]
+    {
+        let answer: Value =
+            kq(&format!("evict rank --signal {condition} -o json {NODE}")).run().answer();
+        assert_eq!(answer["signal"], signal);
+    }
+    // A hint is another line than the one that was typed.
+    let ran = kq(&format!("cgroup show checkout {NODE}")).run();
+    assert!(!ran.stderr.contains("hint: kq cgroup show checkout\n"), "{}", ran.text());
+    assert!(ran.stderr.contains("did you mean shop/checkout-6d5f7?"), "{}", ran.text());
+}
+
+#[test]
 fn pods_that_run_and_are_not_listed_are_missing() {
     let text = std::fs::read_to_string(super::repository().join("examples/night/worker-3.json"));
     let mut node: Value = serde_json::from_str(&text.expect("the example")).expect("JSON");

@@ -188,7 +188,9 @@ impl Pairs {
         let stderr = String::from_utf8_lossy(&ran.stderr);
         let [one, other] = case.places;
         // Every element is sound, so none is a reason to refuse.
-        if stderr.contains("is not a kq snapshot") {
+        if stderr.contains("is not a kq snapshot")
+            || stderr.contains("has a value that kq cannot read")
+        {
             wrong.push("refused".to_owned());
         }
         // Within the bounds, but no answer.

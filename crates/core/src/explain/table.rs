@@ -140,8 +140,8 @@ impl Row {
             return own(self.versions.clone());
         }
         let nearest = here().find(|it| it.function == self.function);
-        let other_text = || all().last().filter(|_| template > 0);
-        let Some(nearest) = nearest.or_else(|| here().last()).or_else(other_text) else {
+        let other_text = || all().next_back().filter(|_| template > 0);
+        let Some(nearest) = nearest.or_else(|| here().next_back()).or_else(other_text) else {
             return own(self.versions.clone());
         };
         let versions = match (Versions::of(all()), self.templates.len()) {

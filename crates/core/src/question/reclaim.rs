@@ -36,7 +36,7 @@ pub enum Sufficiency {
 pub struct ReclaimAhead {
     /// How many images go.
     pub images: usize,
-    /// Their sizes, as the kubelet counts them.
+    /// What that frees; their sizes, where it is not known what they share.
     pub freed_bytes: i64,
     /// Whether that is enough.
     pub sufficiency: Sufficiency,
@@ -59,10 +59,13 @@ impl NodeReclaim {
             Some(pressure) => (pressure.layout.layout(), pressure.acts),
             None => (Layout::default(), Vec::new()),
         };
+        let freed = &answer.plan.freed;
         Self {
             layout,
-            images: answer.plan.freed.images,
-            freed_bytes: answer.plan.freed.counted_bytes,
+            images: freed.images,
+            freed_bytes: freed
+                .real_bytes
+                .map_or(freed.counted_bytes, |real| i64::try_from(real).unwrap_or(i64::MAX)),
             outcomes: acts.into_iter().map(|act| (act.signal, act.settlement)).collect(),
         }
     }

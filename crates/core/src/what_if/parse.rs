@@ -14,8 +14,8 @@ pub enum ChangeError {
     Unknown { word: String, nearest: Option<&'static str> },
     #[error("{word}: {}expected {word} {arguments}", prefix(found.as_deref()))]
     Arguments { word: &'static str, arguments: &'static str, found: Option<String> },
-    #[error("feature-gates: {0}")]
-    Gates(#[from] ParseGatesError),
+    #[error("feature-gates {text}")]
+    Gates { text: String, source: ParseGatesError },
     #[error("{one} and {other} contradict each other")]
     Contradiction { one: String, other: String },
 }
@@ -38,7 +38,10 @@ impl ChangeError {
                 let kind = KINDS.iter().find(|kind| kind.word == *word)?;
                 Some(format!("kq what-if {}", kind.example))
             }
-            Self::Gates(_) | Self::Contradiction { .. } => None,
+            Self::Gates { text, source: ParseGatesError::Malformed(_) } => {
+                Some(format!("kq what-if feature-gates {text}=true"))
+            }
+            Self::Gates { .. } | Self::Contradiction { .. } => None,
         }
     }
 }
@@ -120,7 +123,10 @@ fn one<'w>(
             Change::Set { field: text(field), value: text(value) }
         }
         "flags" => Change::Flags(words_of(word)),
-        "feature-gates" => Change::FeatureGates(parse_flag(word)?),
+        "feature-gates" => {
+            let refuse = |source| ChangeError::Gates { text: word.to_owned(), source };
+            Change::FeatureGates(parse_flag(word).map_err(refuse)?)
+        }
         "add" => Change::Add { file: text(word), is_static },
         "remove" => Change::Remove { pod: text(word) },
         "resize" => {

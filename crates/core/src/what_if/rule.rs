@@ -261,9 +261,10 @@ pub enum ImageGcChange {
     /// The kubelet forgets when it found images and when they were used last.
     #[text(
         "the first collection, at the start, frees {first}; the next one, 5 minutes later, removes \
-         {next}",
+         {next}{fails}",
         first = if error.is_some() { "nothing" } else { "what it wants" },
-        next = removed(*images, *bytes, *is_certain)
+        next = removed(*images, *bytes, *is_certain),
+        fails = if next_error.is_some() { ", and fails: that is not enough" } else { "" }
     )]
     #[why(
         "a kubelet that starts has found every image just now, and forgets when it was last used"

@@ -25,7 +25,7 @@ pub enum Throttling {
     #[advice(is_below_plan: true => "kq cgroup apply writes the planned value")]
     #[advice("raise the CPU limit, or remove it")]
     #[command(is_below_plan: true => "kq cgroup diff")]
-    #[command("kq cgroup show -o wide")]
+    #[command("kq cgroup throttling")]
     Throttled {
         periods: u64,
         throttled_periods: u64,

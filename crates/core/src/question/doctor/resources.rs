@@ -47,6 +47,7 @@ pub(super) fn image_gc(answer: Result<ImageGcAnswer, Failure>) -> NodeFinding {
                     .first()
                     .map(|it| names(&it.tags, &it.digests))
                     .unwrap_or_default(),
+                is_certain: plan.freed.at_least_bytes == plan.freed.at_most_bytes,
             },
         },
         (Some(false), usage_percent) => {

@@ -194,6 +194,12 @@ pub enum ImageGc {
     #[command("kq gc dry-run")]
     Unknown { reason: String },
     #[text(
+        is_certain: false => "usage {usage_percent}% has reached imageGCHighThresholdPercent \
+         {high_threshold_percent}%: images are removed, up to {images} ({freed_bytes}); which ones \
+         depends on uses that are not known",
+        freed_bytes = amount(*freed_bytes)
+    )]
+    #[text(
         "usage {usage_percent}% has reached imageGCHighThresholdPercent {high_threshold_percent}%: \
          {images} ({freed_bytes}), first {first}",
         images = count(*images, "image is removed", "images are removed"),
@@ -208,6 +214,8 @@ pub enum ImageGc {
         images: usize,
         freed_bytes: i64,
         first: String,
+        /// The kubelet's times of the images are known; else another order may free enough sooner.
+        is_certain: bool,
     },
     #[text("image garbage collection fails: {error}")]
     #[leads_to("no image is removed until the eviction threshold is crossed")]
