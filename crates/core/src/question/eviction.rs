@@ -5,13 +5,13 @@ use super::pod_selectors::PodSelectors;
 use anyhow::anyhow;
 use kq_answer::{Basis, Failure, Missing, MissingFact, Warning, WarningCode, Worded};
 use kq_eviction::{
-    self, Crossing, DiskFacts, DistanceReason, EvictionRank, NodeIdentity, PodName, RankInput,
-    UsageFrom, UsageSource, compare, is_active, node_disks, observe,
+    self, Crossing, DiskFacts, DistanceReason, EvictionRank, NodeDisks, NodeIdentity, PodName,
+    RankInput, UsageFrom, UsageSource, compare, is_active, node_disks, observe,
 };
 use kq_facts::cgroup_name::kubelet_roots;
 use kq_facts::fact_key::FactKey;
 use kq_facts::input_name::shown;
-use kq_facts::kubelet_config::{PressureCondition, Signal};
+use kq_facts::kubelet_config::{EvictionThreshold, PressureCondition, Signal};
 use kq_facts::live::cgroup_tree;
 use kq_facts::live::incomplete;
 use kq_facts::lookup::Sourced;
@@ -85,8 +85,9 @@ pub fn nearest_signal(
     let thresholds = node.eviction_thresholds()?;
     let signals: BTreeSet<Signal> = thresholds.iter().map(|it| it.signal).collect();
     let (mut nearest, mut unmeasured, mut unknown) = (None, Vec::new(), None);
-    for signal in signals {
-        let least = match eviction_rank(node, &options(signal)) {
+    let all = ranks(node, stats(node), signals.iter().copied(), options);
+    for (signal, rank) in signals.into_iter().zip(all) {
+        let least = match rank {
             Ok(rank) => {
                 let of_signal = rank.thresholds.iter().filter(|row| row.signal == signal);
                 of_signal.filter_map(|row| share_left(row.margin?, row.capacity?)).min()
@@ -144,13 +145,14 @@ pub fn eviction_rank(node: &Node, options: &EvictionOptions) -> Result<EvictionR
     options.rank(node, stats(node))
 }
 
-/// Ranks the pods of a node for each signal that has a threshold. Where nothing is measured, the first failure stands for all.
+/// Ranks the pods of a node for each signal that has a threshold, by what is measured ([`stats`]). Where nothing is measured, the first failure stands for all.
 ///
 /// # Errors
 ///
 /// Fails where the kubelet would not start with its configuration.
 pub fn eviction_ranks(
     node: &Node,
+    stats: Stats<'_>,
     node_name: Option<&str>,
     is_stored: bool,
 ) -> Result<Vec<Result<EvictionRank, Failure>>, Failure> {
@@ -162,10 +164,29 @@ pub fn eviction_ranks(
         stats_file: None,
         is_stored,
     };
-    let stats = stats(node);
+    Ok(ranks(node, stats, signals.into_iter(), options))
+}
+
+/// Ranks the pods for several signals; what the kubelet measured is looked at once, and where nothing is measured, one failure
+/// stands for all.
+fn ranks(
+    node: &Node,
+    stats: Stats<'_>,
+    signals: impl Iterator<Item = Signal>,
+    options: impl Fn(Signal) -> EvictionOptions,
+) -> Vec<Result<EvictionRank, Failure>> {
+    let mut of_kubelet: Option<Ranked<'_>> = None;
+    let rank = |signal| {
+        if let Some(ranked) = &of_kubelet {
+            return Ok(ranked.rank(node, signal));
+        }
+        let ranked = options(signal).ranked(node, stats)?;
+        let rank = ranked.rank(node, signal);
+        of_kubelet = Some(ranked).filter(|it| it.is_of_kubelet);
+        Ok(rank)
+    };
     let most = if stats.is_some() { usize::MAX } else { 1 };
-    let ranks = signals.into_iter().take(most).map(|signal| options(signal).rank(node, stats));
-    Ok(ranks.collect())
+    signals.take(most).map(rank).collect()
 }
 
 /// Ranks all pods of a node for eviction, and keeps the selected ones.
@@ -195,14 +216,61 @@ pub fn eviction_rank_of(
 }
 
 /// The measurements of a node, where there are any.
-type Stats<'n> = Option<&'n Sourced<StatsSummary>>;
+pub type Stats<'n> = Option<&'n Sourced<StatsSummary>>;
 
 /// The stats, with their source.
-struct Measured {
-    summary: StatsSummary,
+struct Measured<'n> {
+    summary: &'n StatsSummary,
     usage: UsageSource,
     /// Why what the pods use is unknown.
     unknown: Option<Missing>,
+}
+
+/// What the rank of a signal is made of.
+struct Ranked<'n> {
+    thresholds: Vec<EvictionThreshold>,
+    basis: Basis,
+    usage: UsageSource,
+    pods: Vec<&'n Pod>,
+    disks: NodeDisks,
+    /// Why it is unknown whose the measured pods are.
+    mismatch: Option<Missing>,
+    lacks_pods: bool,
+    /// The kubelet measured all; of the kernel's counters each signal has others.
+    is_of_kubelet: bool,
+}
+
+impl Ranked<'_> {
+    fn rank(&self, node: &Node, signal: Signal) -> EvictionRank {
+        let input = RankInput {
+            signal,
+            config: node.config(),
+            thresholds: &self.thresholds,
+            rules: &node.kubelet.rules,
+            layout: &self.disks.layout,
+            summary: &self.disks.summary,
+            usage: self.usage.clone(),
+            pods: &self.pods,
+        };
+        let mut basis = self.basis.clone();
+        let mut rank = kq_eviction::eviction_rank(&input, node.now.to_string());
+        if signal.filesystem().is_some() && self.disks.layout.dedicated_image_fs.is_none() {
+            basis.assume(
+                "images are on the kubelet's file system: their location is unknown".to_owned(),
+            );
+        }
+        if let Some(missing) = &self.mismatch {
+            // Warnings about the measured pods are void if it is unknown whose they are.
+            rank.basis.warnings.clear();
+            rank.basis.lack(missing.clone());
+        }
+        rank.lacks_pods = self.lacks_pods;
+        rank.now.extend(reported(node, rank.condition));
+        rank.basis.assume_all(basis.assumptions);
+        rank.basis.warn_all(basis.warnings);
+        rank.basis.lack_all(basis.missing);
+        rank
+    }
 }
 
 impl EvictionOptions {
@@ -236,30 +304,36 @@ impl EvictionOptions {
     }
 
     fn rank(&self, node: &Node, stats: Stats<'_>) -> Result<EvictionRank, Failure> {
+        Ok(self.ranked(node, stats)?.rank(node, self.signal))
+    }
+
+    /// Returns what the rank of a signal is made of.
+    fn ranked<'n>(&self, node: &'n Node, stats: Stats<'n>) -> Result<Ranked<'n>, Failure> {
         let thresholds = node.eviction_thresholds()?;
         let mut basis = basis_of(node);
         basis.assume_all(node.assumed_allocations());
         has_pods(node)?;
         let Measured { summary, usage, unknown } = self.measured(node, stats, &mut basis)?;
-        let own_node = self.own_node(node, &summary)?;
+        let own_node = self.own_node(node, summary)?;
+        let known = node.allocated_pods();
         let nothing = || {
-            let none = self.stats_file.is_some()
-                && summary.pods.is_empty()
-                && !node.allocated_pods().is_empty();
+            let none = self.stats_file.is_some() && summary.pods.is_empty() && !known.is_empty();
             let text = "the pods' usage: the stats have no pods (--stats)";
             none.then(|| Missing::new(MissingFact::PodStats, text))
         };
-        let mismatch = unknown
-            .or_else(|| own_node.mismatch(&node.allocated_pods(), &summary.pods))
-            .or_else(nothing);
+        let mismatch =
+            unknown.or_else(|| own_node.mismatch(&known, &summary.pods)).or_else(nothing);
+        let snapshot = &node.snapshot;
+        let unread = unread(node, summary);
+        let lacks_pods = unread.is_some()
+            || incomplete(&snapshot.pods, &known, snapshot.runtime.value()).is_some();
         if mismatch.is_none() {
-            basis.lack_all(unread(node, &summary));
+            basis.lack_all(unread);
         }
         let pods = match mismatch {
-            None => active_pods(node, &own_node, &summary, &mut basis),
+            None => active_pods(node, &own_node, summary, &mut basis),
             Some(_) => Vec::new(),
         };
-        let snapshot = &node.snapshot;
         let config = node.config();
         let disks = node_disks(DiskFacts {
             folders: &snapshot.folders,
@@ -267,45 +341,20 @@ impl EvictionOptions {
             endpoint: &config.container_runtime_endpoint,
             feature_gates: &config.feature_gates,
             rules: &node.kubelet.rules,
-            summary: Some(&summary),
+            summary: Some(summary),
             assumed: None,
         });
-        let input = RankInput {
-            signal: self.signal,
-            config,
-            thresholds: &thresholds,
-            rules: &node.kubelet.rules,
-            layout: &disks.layout,
-            summary: &disks.summary,
-            usage,
-            pods: &pods,
-        };
-        let mut rank = kq_eviction::eviction_rank(&input, node.now.to_string());
-        if self.signal.filesystem().is_some() && disks.layout.dedicated_image_fs.is_none() {
-            basis.assume(
-                "images are on the kubelet's file system: their location is unknown".to_owned(),
-            );
-        }
-        if let Some(missing) = mismatch {
-            // Warnings about the measured pods are void if it is unknown whose they are.
-            rank.basis.warnings.clear();
-            rank.basis.lack(missing);
-        }
-        rank.lacks_pods = lacks_pods(node, &summary);
-        rank.now.extend(reported(node, rank.condition));
-        rank.basis.assume_all(basis.assumptions);
-        rank.basis.warn_all(basis.warnings);
-        rank.basis.lack_all(basis.missing);
-        Ok(rank)
+        let is_of_kubelet = !summary.is_of_machine;
+        Ok(Ranked { thresholds, basis, usage, pods, disks, mismatch, lacks_pods, is_of_kubelet })
     }
 
     /// Returns the stats with their source.
-    fn measured(
+    fn measured<'n>(
         &self,
         node: &Node,
-        stats: Stats<'_>,
+        stats: Stats<'n>,
         basis: &mut Basis,
-    ) -> Result<Measured, Failure> {
+    ) -> Result<Measured<'n>, Failure> {
         let lookup = &node.snapshot.stats_summary;
         let reason = || match lookup.tried.is_empty() && self.is_stored {
             true => "not in the snapshot".to_owned(),
@@ -327,7 +376,8 @@ impl EvictionOptions {
                 _ => anyhow!("the kubelet's stats: {reason}"),
             }));
         };
-        let Sourced { source, value } = found.clone();
+        let Sourced { source, value } = found;
+        let source = source.clone();
         if !value.is_of_machine {
             let usage = UsageSource { from: UsageFrom::StatsSummary, source };
             return Ok(Measured { summary: value, usage, unknown: None });
@@ -411,13 +461,6 @@ fn reported(node: &Node, condition: PressureCondition) -> Option<Worded<Distance
     let transition_period = node.config().eviction_pressure_transition_period;
     let is_reported = short.contains(&condition);
     is_reported.then(|| DistanceReason::Reported { condition, transition_period }.into())
-}
-
-/// Returns true if there are unknown pods, which may rank before all known ones.
-fn lacks_pods(node: &Node, summary: &StatsSummary) -> bool {
-    let snapshot = &node.snapshot;
-    incomplete(&snapshot.pods, &node.allocated_pods(), snapshot.runtime.value()).is_some()
-        || unread(node, summary).is_some()
 }
 
 /// Returns a note about measured pods that are not in the files of pods.

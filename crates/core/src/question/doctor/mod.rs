@@ -25,6 +25,7 @@ use super::devices::verify::{state_files, verify_files};
 use super::eviction::eviction_ranks;
 use super::image_gc::lint::gc_lint;
 use super::image_gc::{ImageGcOptions, image_gc_plan};
+use super::measured::stats;
 use super::reclaim::NodeReclaim;
 use super::start::kubelet_start;
 use kq_answer::{Failure, Finding, Severity, Subject};
@@ -73,7 +74,7 @@ pub fn node_checks(compared: &Compared, is_stored: bool) -> Result<NodeChecks, F
     let reclaim = under_pressure.map(NodeReclaim::of).ok();
     let settings = gc_lint(node).items.into_iter();
     let name = snapshot.node_name.value().map(String::as_str);
-    let ranks = eviction_ranks(node, name, is_stored);
+    let ranks = eviction_ranks(node, stats(node), name, is_stored);
     let listed = device_list(node, Asked::Both, &Selection::default());
     let files = state_files(node, None).ok();
     let verified = files.map(|files| verify_files(node, &files, Some(&start)));
