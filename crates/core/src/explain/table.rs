@@ -16,7 +16,7 @@
 //!
 //! `=CODE` as a template is the sentence of a reason of kq's start ([`StartRule`]), which is not written twice.
 
-use super::template::{Fit, Part, Template};
+use super::template::{Fit, Part, Template, single_spaced};
 use crate::kubelet_start::StartRule;
 use kq_answer::reason::Reason;
 use std::collections::{BTreeMap, BTreeSet};
@@ -132,7 +132,7 @@ impl Row {
             return own(self.versions.clone());
         }
         let shape = self.templates[template].shape();
-        let all = || places().iter().filter(|it| it.templates[0].shape() == shape);
+        let all = || places().iter().filter(|it| it.shape == shape);
         // The same words of another part of the kubelet are another message.
         let here = || all().filter(|it| it.file == self.file);
         // A row may name several functions, as a person would.
@@ -176,7 +176,7 @@ struct Versions {
 
 impl Versions {
     /// Returns those of a text that several places have.
-    fn of<'r>(rows: impl Iterator<Item = &'r Row>) -> Self {
+    fn of<'r>(rows: impl Iterator<Item = &'r Location>) -> Self {
         let (mut since, mut until) = (Vec::new(), Vec::new());
         for row in rows {
             let of = |name: &str| {
@@ -204,10 +204,58 @@ impl fmt::Display for Versions {
     }
 }
 
-/// Returns what a program found in the sources.
-fn places() -> &'static [Row] {
-    static ROWS: OnceLock<Vec<Row>> = OnceLock::new();
-    ROWS.get_or_init(|| parse(&[PLACES]).unwrap_or_default())
+/// A text in the sources.
+struct Location {
+    /// As of [`Template::shape`].
+    shape: String,
+    file: &'static str,
+    function: &'static str,
+    /// As a line of the table has them, with other words.
+    versions: &'static str,
+}
+
+/// Returns what a program found in the sources. Most of it is not asked for: templates are made of none.
+fn places() -> &'static [Location] {
+    static ALL: OnceLock<Vec<Location>> = OnceLock::new();
+    ALL.get_or_init(|| {
+        let mut all: Vec<Location> = Vec::new();
+        let (mut file, mut function) = ("", "");
+        for line in PLACES.lines() {
+            if let Some(path) = line.strip_prefix("@file ") {
+                (file, function) = (path, "");
+            } else if let Some(name) = line.strip_prefix('[').and_then(|it| it.strip_suffix(']')) {
+                function = name;
+            } else if let Some(versions) = line.strip_prefix("\t* ") {
+                all.last_mut().into_iter().for_each(|last| last.versions = versions);
+            } else if !line.starts_with(['@', '#']) && !line.is_empty() {
+                all.push(Location { shape: shape(line), file, function, versions: "" });
+            }
+        }
+        all
+    })
+}
+
+/// Returns the shape of a template that is not parsed.
+fn shape(source: &str) -> String {
+    let inner = source.strip_prefix('"').and_then(|it| it.strip_suffix('"'));
+    let mut rest = inner.filter(|it| !it.contains('{')).unwrap_or(source);
+    let mut shape = String::with_capacity(rest.len());
+    while let Some(at) = rest.find(['{', '}']) {
+        let (before, from) = rest.split_at(at);
+        shape.push_str(&single_spaced(before));
+        rest = match (from.get(..2), from.find('}')) {
+            (Some(twice @ ("{{" | "}}")), _) => {
+                shape.push_str(&twice[..1]);
+                &from[2..]
+            }
+            (_, Some(end)) => {
+                shape.push_str("{}");
+                &from[end + 1..]
+            }
+            (_, None) => break,
+        };
+    }
+    shape + &single_spaced(rest)
 }
 
 /// The messages, found by the first letters of their templates.
@@ -239,9 +287,9 @@ impl Table {
         TABLE.get_or_init(|| {
             let templates = Self::get().rows.iter().flat_map(|row| &row.templates);
             let explained: BTreeSet<String> = templates.map(Template::shape).collect();
-            let places = places().iter();
-            let rows = places.filter(|row| !explained.contains(&row.templates[0].shape()));
-            Self::new(rows.cloned().collect())
+            let mut rows = parse(&[PLACES]).unwrap_or_default();
+            rows.retain(|row| !explained.contains(&row.templates[0].shape()));
+            Self::new(rows)
         })
     }
 
@@ -513,6 +561,16 @@ mod tests {
         for row in rows {
             let what = row.templates[0].go();
             assert!(row.is_place && !row.file.is_empty() && !row.means.is_empty(), "{what}");
+        }
+    }
+
+    #[test]
+    fn places_have_the_shapes_of_their_templates() {
+        let rows = parse(&[PLACES]).unwrap_or_else(|why| panic!("{why}"));
+        assert_eq!(rows.len(), places().len());
+        for (row, place) in rows.iter().zip(places()) {
+            assert_eq!(row.templates[0].shape(), place.shape);
+            assert_eq!((row.file, row.function), (place.file, place.function));
         }
     }
 
