@@ -19,6 +19,8 @@ mod log;
 mod message;
 /// Numbers that no template names.
 mod numbers;
+/// Where the sources have a text.
+mod place;
 /// Secrets in pasted text.
 mod secrets;
 /// Whose a line is.

@@ -5,7 +5,7 @@ use serde::ser::{
     Error as _, Serialize, SerializeMap, SerializeSeq, SerializeStruct, SerializeStructVariant,
     SerializeTuple, SerializeTupleStruct, SerializeTupleVariant, Serializer,
 };
-use std::cell::RefCell;
+use std::cell::Cell;
 use std::fmt::{self, Write as _};
 
 /// A value whose texts are written without the credentials that were sent. Names of fields and variants are kq's own and
@@ -171,12 +171,14 @@ impl<S: Serializer> Serializer for Redacting<S> {
     #[inline]
     fn collect_str<T: fmt::Display + ?Sized>(self, value: &T) -> Result<S::Ok, S::Error> {
         // JSON escapes a text at once several times as fast as the pieces that it is made of.
-        thread_local!(static TEXT: RefCell<String> = const { RefCell::new(String::new()) });
-        TEXT.with_borrow_mut(|text| {
-            text.clear();
-            write!(text, "{value}").map_err(S::Error::custom)?;
-            self.serialize_str(text)
-        })
+        thread_local!(static TEXT: Cell<String> = const { Cell::new(String::new()) });
+        // Taken out of its place: a value whose words are made of JSON finds another one there.
+        let mut text = TEXT.take();
+        text.clear();
+        let written = write!(text, "{value}").map_err(S::Error::custom);
+        let done = written.and_then(|()| self.serialize_str(&text));
+        TEXT.set(text);
+        done
     }
 
     #[inline]
