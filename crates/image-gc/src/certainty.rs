@@ -20,7 +20,7 @@ pub struct PassOutlook {
 /// Whether space is needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Space {
-    /// The usage of the disk is unknown.
+    /// The usage of the disk is unknown, or what the age pass frees decides and is unknown.
     Unknown,
     /// No.
     NotWanted,

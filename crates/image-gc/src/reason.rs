@@ -103,6 +103,18 @@ pub enum RunReason {
         /// `imageGCHighThresholdPercent`
         high_threshold_percent: i32,
     },
+    /// The high threshold is reached until the images that are too old have gone.
+    #[text(
+        "{usage} >= imageGCHighThresholdPercent {high_threshold_percent}%, but the images that are \
+         too old go first, and what they free is unknown: whether space is still needed then is open",
+        usage = usage_text(*usage)
+    )]
+    AgeDecides {
+        /// The image file system.
+        usage: Usage,
+        /// `imageGCHighThresholdPercent`
+        high_threshold_percent: i32,
+    },
     /// The kubelet calls a capacity of 0 invalid.
     #[text("the capacity of the image file system is 0")]
     NoCapacity,
@@ -238,6 +250,9 @@ pub enum Dependency {
     /// The usage of the image file system.
     #[text("the usage of the image file system")]
     Usage,
+    /// The images that go for their age, and the bytes that they free.
+    #[text("what the images free that go for their age")]
+    FreedForAge,
     /// The images that are mounted as volumes.
     #[text("which images are mounted as volumes")]
     ImageVolumes,

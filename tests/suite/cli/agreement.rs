@@ -69,6 +69,17 @@ fn what_is_too_old_goes_before_the_disk_is_measured() {
         kq(&format!("gc dry-run --set imageMaximumGCAge=48h -o json {NODE}")).run().answer();
     assert_eq!(plan["run"]["usage"]["percent"], 80, "{plan}");
     assert_eq!(plan["run"]["wantsSpace"], json!(false), "{plan}");
+    // Whether the age pass runs decides whether space is still needed: without the kubelet's start, that is open.
+    let text = std::fs::read_to_string("examples/night/worker-3.json");
+    let mut without: Value = serde_json::from_str(&text.expect("the example")).expect("JSON");
+    without["kubelet"]["found"] = Value::Null;
+    let dir = tempfile::tempdir().expect("a folder");
+    let path = dir.path().join("snapshot.json");
+    std::fs::write(&path, without.to_string()).expect("a file");
+    let node = format!("--snapshot {}", path.display());
+    let ran = kq(&format!("gc dry-run --set imageMaximumGCAge=48h {node}")).run();
+    assert_eq!(ran.code, 3, "{}", ran.text());
+    assert!(ran.stdout.contains("what they free is unknown"), "{}", ran.text());
     let change = "set imageMaximumGCAge=1h set imageGCHighThresholdPercent=100";
     let answer: Value = kq(&format!("what-if {change} -o json {NODE}")).run().answer();
     let [aged] = &found(&answer, "image-gc")[..] else { panic!("{answer}") };

@@ -28,6 +28,12 @@ pub struct Usage {
 }
 
 impl ImageFs {
+    /// Returns the file system with that many bytes more available.
+    pub(crate) fn with(self, freed: u64) -> Self {
+        let available = self.available.map(|available| available.saturating_add(freed));
+        Self { available, ..self }
+    }
+
     /// Returns how full it is; `None`: the kubelet calls the capacity invalid.
     pub fn usage(self) -> Option<Usage> {
         // What is not known is zero to the kubelet, and both are signed.

@@ -32,6 +32,8 @@ struct Question {
     volumes: u8,
     /// How long after its start it began to collect.
     began_after: i64,
+    /// How much of an image no other one holds, in percent.
+    own_percent: i64,
 }
 
 fn question() -> impl Strategy<Value = Question> {
@@ -55,8 +57,16 @@ fn question() -> impl Strategy<Value = Question> {
     });
     let known = (proptest::bool::weighted(0.9), proptest::bool::weighted(0.8));
     let volumes = prop_oneof![7 => Just(0_u8), 1 => 1..32_u8];
-    (trigger, policy, fs, known, volumes, 0..60_i64).prop_map(
-        |(trigger, policy, fs, (fs_is_known, start_is_known), volumes, began_after)| Question {
+    (trigger, policy, fs, known, volumes, 0..60_i64, 0..=100_i64).prop_map(
+        |(
+            trigger,
+            policy,
+            fs,
+            (fs_is_known, start_is_known),
+            volumes,
+            began_after,
+            own_percent,
+        )| Question {
             trigger,
             policy,
             fs,
@@ -64,6 +74,7 @@ fn question() -> impl Strategy<Value = Question> {
             start_is_known,
             volumes,
             began_after,
+            own_percent,
         },
     )
 }
@@ -134,7 +145,14 @@ fn done(history: &History, asked: &Question, id: impl Fn(usize) -> String + Copy
         Trigger::Eviction => delete_unused_images(&mut memory, cycle, world, &mut remove),
         // It does not run.
         _ if !asked.policy.is_collecting() => Collection::default(),
-        _ => garbage_collect(&mut memory, cycle, world, &mut remove),
+        Trigger::Age => garbage_collect(&mut memory, cycle, world, &mut remove),
+        // The kubelet asks how full the disk is after it has removed what is too old.
+        Trigger::Periodic => {
+            let done = garbage_collect(&mut memory.clone(), cycle, world, &mut remove);
+            let freed = done.freed_by_age * asked.own_percent / 100;
+            let fs = asked.fs.with(freed.try_into().unwrap_or(0));
+            garbage_collect(&mut memory, cycle, GcInputs { image_fs: Ok(fs), ..world }, &mut remove)
+        }
     }
 }
 

@@ -58,6 +58,7 @@ fn space_decision(inputs: &Inputs<'_>, usage: Option<Usage>, space: Space) -> Ru
             low_threshold_percent,
             amount_to_free_bytes,
         },
+        (Some(usage), Space::Unknown, _) => RunReason::AgeDecides { usage, high_threshold_percent },
         (Some(usage), ..) => RunReason::HighThresholdNotReached { usage, high_threshold_percent },
         (None, _, Ok(_)) => RunReason::NoCapacity,
         (None, _, Err(error)) => RunReason::UsageUnknown { error: error.clone() },
@@ -116,8 +117,11 @@ pub(super) fn used_reason(used_by: &[Use]) -> ImageReason {
 
 /// Returns the facts on which an uncertain verdict depends.
 pub(super) fn depends_on(inputs: &Inputs<'_>, known: &ImageTimes, space: Space) -> Dependency {
-    if space == Space::Unknown {
+    if space == Space::Unknown && inputs.image_fs.is_err() {
         return Dependency::Usage;
+    }
+    if space == Space::Unknown {
+        return Dependency::FreedForAge;
     }
     if inputs.uses.volumes_unknown.is_some() {
         return Dependency::ImageVolumes;

@@ -100,12 +100,24 @@ pub fn plan(mut inputs: Inputs<'_>) -> ImageGcPlan {
     // A kubelet with an unknown start counts as one that has been up for long.
     let began = start.unwrap_or(Timestamp(i64::MIN));
     let cycle = Cycle { policy: &policy, rules: inputs.rules, began, now: inputs.now };
+    let age = match inputs.trigger {
+        Trigger::Eviction => Tristate::Never,
+        _ => age_pass_runs(cycle, start),
+    };
+    let may_be_used = inputs.uses.volumes_unknown.is_some();
     let found = inputs.image_fs.as_ref().ok().and_then(|(fs, _)| fs.usage());
-    if inputs.trigger == Trigger::Periodic
-        && let Some(freed) = freed_by_age(&inputs, &images, records.clone(), cycle)
+    let freed_by_age = (inputs.trigger == Trigger::Periodic && policy.is_collecting())
+        .then(|| FreedByAge::of(&inputs, &images, &known, records.clone(), cycle, age))
+        .unwrap_or_default();
+    let disk = inputs.image_fs.as_ref().ok().map(|(fs, _)| *fs);
+    let wanted = |freed: u64| disk.and_then(|fs| fs.with(freed).usage()?.amount_to_free(&policy));
+    let at_most_wanted = wanted(freed_by_age.at_least);
+    let is_open = at_most_wanted.is_some() != wanted(freed_by_age.at_most).is_some();
+    if freed_by_age.likely > 0
+        && !is_open
         && let Ok((fs, source)) = &mut inputs.image_fs
     {
-        fs.available = fs.available.map(|available| available.saturating_add(freed));
+        *fs = fs.with(freed_by_age.likely);
         source.push_str(", without what is too old");
     }
     let fs = match inputs.trigger {
@@ -113,22 +125,16 @@ pub fn plan(mut inputs: Inputs<'_>) -> ImageGcPlan {
         Trigger::Age => Ok(EMPTY),
         // Then the loop does not turn at all.
         Trigger::Periodic if !policy.is_collecting() => Ok(EMPTY),
-        _ => inputs.image_fs.as_ref().map(|(fs, _)| *fs),
+        // Nothing is known of the second pass.
+        _ if is_open => Err(""),
+        _ => inputs.image_fs.as_ref().map(|(fs, _)| *fs).map_err(String::as_str),
     };
-    let world = GcInputs {
-        images: Ok(&images),
-        users: Ok(&inputs.uses.users),
-        image_fs: fs.map_err(String::as_str),
-    };
+    let world = GcInputs { images: Ok(&images), users: Ok(&inputs.uses.users), image_fs: fs };
     let mut remove = |_: &Candidate| Ok(());
     let done = match inputs.trigger {
         Trigger::Eviction if inputs.spares_images() => detect_images(&mut records, cycle, world),
         Trigger::Eviction => delete_unused_images(&mut records, cycle, world, &mut remove),
         _ => garbage_collect(&mut records, cycle, world, &mut remove),
-    };
-    let age = match inputs.trigger {
-        Trigger::Eviction => Tristate::Never,
-        _ => age_pass_runs(cycle, start),
     };
     let space = match (inputs.trigger, &inputs.image_fs) {
         (Trigger::Eviction, _) if inputs.spares_images() => Space::NotWanted,
@@ -136,10 +142,15 @@ pub fn plan(mut inputs: Inputs<'_>) -> ImageGcPlan {
         (Trigger::Age, _) => Space::NotWanted,
         (Trigger::Periodic, _) if !policy.is_collecting() => Space::NotWanted,
         (Trigger::Periodic, Err(_)) => Space::Unknown,
+        (Trigger::Periodic, Ok(_)) if is_open => Space::Unknown,
         (Trigger::Periodic, Ok(_)) => done.amount.map_or(Space::NotWanted, Space::Wanted),
     };
-    let may_be_used = inputs.uses.volumes_unknown.is_some();
-    let outlooks = Outlooks::of(&done, &known, cycle, Passes { age, space, may_be_used });
+    let at_most = match (inputs.trigger, space, at_most_wanted) {
+        (Trigger::Periodic, Space::Wanted(_), Some(amount)) => Space::Wanted(amount),
+        _ => space,
+    };
+    let passes = Passes { age, space: at_most, may_be_used };
+    let outlooks = Outlooks::of(&done.considered, &known, cycle, passes);
     let items = items(&inputs, &policy, &done, by_key, &outlooks, space);
     let run = run(&inputs, &policy, &done, age, space);
     let pause = items.iter().filter(|item| {
@@ -175,24 +186,54 @@ pub fn plan(mut inputs: Inputs<'_>) -> ImageGcPlan {
     }
 }
 
-/// Returns how many bytes the removal of what is too old frees, before the kubelet asks how full the disk is; `None`: none.
-fn freed_by_age(
-    inputs: &Inputs<'_>,
-    images: &[ListedImage],
-    mut records: Records,
-    cycle: Cycle<'_>,
-) -> Option<u64> {
-    if cycle.policy.max_age.0 == 0 || !cycle.policy.is_collecting() {
-        return None;
+/// How many bytes of the disk the removal of what is too old frees. It comes before the kubelet asks how full the disk is.
+#[derive(Clone, Copy, Default)]
+struct FreedByAge {
+    at_least: u64,
+    likely: u64,
+    at_most: u64,
+}
+
+impl FreedByAge {
+    fn of(
+        inputs: &Inputs<'_>,
+        images: &[ListedImage],
+        known: &Known,
+        mut records: Records,
+        cycle: Cycle<'_>,
+        age: Tristate,
+    ) -> Self {
+        if age == Tristate::Never {
+            return Self::default();
+        }
+        let world =
+            GcInputs { images: Ok(images), users: Ok(&inputs.uses.users), image_fs: Ok(EMPTY) };
+        let done = garbage_collect(&mut records, cycle, world, &mut |_| Ok(()));
+        let may_be_used = inputs.uses.volumes_unknown.is_some();
+        let passes = Passes { age, space: Space::NotWanted, may_be_used };
+        let outlooks = Outlooks::of(&done.considered, known, cycle, passes).candidates;
+        let freed = |goes: &dyn Fn(&Considered, Tristate) -> bool| {
+            let pairs = done.considered.iter().zip(&outlooks);
+            let gone = pairs.filter(|(considered, (_, outlook))| goes(considered, outlook.age));
+            let gone = gone.map(|(considered, _)| &considered.candidate.record);
+            match inputs.storage.value() {
+                Some(storage) => really_freed(storage, gone.map(|record| &*record.id)),
+                None => gone.fold(0_u64, |sum, record| {
+                    sum.saturating_add(u64::try_from(record.size).unwrap_or(0))
+                }),
+            }
+        };
+        // Other images may hold the same layers.
+        let at_least = match inputs.storage.value() {
+            Some(_) => freed(&|_, age| age == Tristate::Always),
+            None => 0,
+        };
+        Self {
+            at_least,
+            likely: freed(&|considered, _| considered.age == Some(AgeVerdict::Removed)),
+            at_most: freed(&|_, age| age != Tristate::Never),
+        }
     }
-    let world = GcInputs { images: Ok(images), users: Ok(&inputs.uses.users), image_fs: Ok(EMPTY) };
-    let done = garbage_collect(&mut records, cycle, world, &mut |_| Ok(()));
-    let gone = done.considered.iter().filter(|it| it.age == Some(AgeVerdict::Removed));
-    let freed = match inputs.storage.value() {
-        Some(storage) => really_freed(storage, gone.map(|it| &*it.candidate.record.id)),
-        None => u64::try_from(done.freed_by_age).unwrap_or(0),
-    };
-    (freed > 0).then_some(freed)
 }
 
 /// The part of the loop that removes what is too old has no thresholds.
@@ -244,8 +285,8 @@ struct Outlooks {
 }
 
 impl Outlooks {
-    fn of(done: &Collection, known: &Known, cycle: Cycle<'_>, passes: Passes) -> Self {
-        let candidates = done.considered.iter().map(|considered| &considered.candidate);
+    fn of(considered: &[Considered], known: &Known, cycle: Cycle<'_>, passes: Passes) -> Self {
+        let candidates = considered.iter().map(|considered| &considered.candidate);
         // Every candidate is an image of the list, so that its times are known.
         let pairs: Vec<(&Candidate, ImageTimes)> = candidates
             .filter_map(|candidate| Some((candidate, *known.get(&candidate.key)?)))

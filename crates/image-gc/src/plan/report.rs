@@ -90,7 +90,7 @@ impl ImageGcPlan {
         match (images, &self.outcome.error, self.run.wants_space) {
             (0, Some(error), _) => Headline::new("fails", format!("the collection fails: {error}")),
             (0, None, None) => {
-                let why = "the usage of the image file system is unknown";
+                let why = self.run.unknown();
                 Headline::new("unknown", format!("whether images go is unknown: {why}"))
             }
             (0, None, Some(_)) => match self.run.usage.as_ref() {
@@ -114,6 +114,16 @@ impl ImageGcPlan {
     }
 }
 
+impl Run {
+    /// Returns what is unknown, where it is unknown whether space is needed.
+    pub fn unknown(&self) -> &'static str {
+        match self.usage {
+            Some(_) => "what the images free that go for their age is unknown",
+            None => "the usage of the image file system is unknown",
+        }
+    }
+}
+
 /// Whether a collection runs, and what it wants.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -132,7 +142,8 @@ pub struct Run {
     pub maximum_age: GoDuration,
     /// Images that are too old go; `None`: it depends on how long the kubelet has been up.
     pub removes_old: Option<bool>,
-    /// Space is needed; `None`: the usage of the file system is unknown.
+    /// Space is needed; `None`: the usage of the file system is unknown, or what the images free that go first, for their
+    /// age.
     pub wants_space: Option<bool>,
     /// How much, in bytes; zero or less still takes one image. `None`: nothing is needed, or everything
     /// that is unused goes.

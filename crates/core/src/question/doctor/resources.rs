@@ -27,9 +27,7 @@ pub(super) fn image_gc(answer: Result<ImageGcAnswer, Failure>) -> NodeFinding {
         return finding(ImageGc::Fails { error: error.clone() });
     }
     let found = match (run.wants_space, usage_percent) {
-        (None, _) | (Some(true), None) => {
-            ImageGc::Unknown { reason: "the usage of the image file system is unknown".to_owned() }
-        }
+        (None, _) | (Some(true), None) => ImageGc::Unknown { reason: run.unknown().to_owned() },
         (Some(true), Some(usage_percent)) => match &plan.outcome.error {
             Some(error) => ImageGc::FallsShort {
                 usage_percent,

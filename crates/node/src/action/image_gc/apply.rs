@@ -142,9 +142,8 @@ impl Prepared<'_> {
 
     /// Returns the reason for which the plan must not be executed.
     pub fn refusal(&self) -> Option<Failure> {
-        if self.is_usage_unknown() {
-            let unknown = anyhow!("{UNKNOWN_USAGE}");
-            return Some(Failure::refused(unknown).hint(USAGE_HINT));
+        if let Some(unknown) = self.unknown() {
+            return Some(self.with_hint(Failure::refused(anyhow!(unknown))));
         }
         let is_assumed = |one: &kq_eviction::Pressure| one.reclaims.is_assumed;
         self.planned.pressure.as_ref().is_some_and(is_assumed).then(|| {
@@ -155,9 +154,19 @@ impl Prepared<'_> {
         })
     }
 
-    /// Returns true if it is unknown whether the kubelet wants space.
-    pub(super) fn is_usage_unknown(&self) -> bool {
-        self.plan().run.wants_space.is_none()
+    /// Returns what is unknown, where it is unknown whether the kubelet wants space.
+    pub(super) fn unknown(&self) -> Option<String> {
+        let run = &self.plan().run;
+        run.wants_space.is_none().then(|| format!("{}, so nothing is removed", run.unknown()))
+    }
+
+    /// Names the flag that supplies what is unknown.
+    pub(super) fn with_hint(&self, failure: Failure) -> Failure {
+        match (self.plan().run.usage, &self.plan().kubelet_start) {
+            (None, _) => failure.hint("set the usage with --at-usage PERCENT"),
+            (Some(_), None) => failure.hint("set the start of the kubelet with --kubelet-start"),
+            (Some(_), Some(_)) => failure,
+        }
     }
 
     /// Returns the dead containers and sandboxes that would be removed: the word for each, its ID and its name.
@@ -235,9 +244,3 @@ impl Prepared<'_> {
 fn planned(what: &'static str, id: &str, name: &str) -> ContainerResult {
     ContainerResult { what, id: id.to_owned(), name: name.to_owned(), result: None }
 }
-
-/// The reason for which nothing is removed if the usage is unknown.
-pub(super) const UNKNOWN_USAGE: &str =
-    "the usage of the image file system is unknown, so nothing is removed";
-
-pub(super) const USAGE_HINT: &str = "set the usage with --at-usage PERCENT";

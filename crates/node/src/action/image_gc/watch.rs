@@ -1,6 +1,6 @@
 //! Runs the kubelet's loop of image garbage collection.
 
-use super::apply::{self, RemovalOptions, UNKNOWN_USAGE, USAGE_HINT, prepare};
+use super::apply::{self, RemovalOptions, prepare};
 use anyhow::anyhow;
 use kq_answer::Failure;
 use kq_core::question::image_gc::ImageGcOptions;
@@ -89,11 +89,11 @@ fn pass(
     }
     let Some(gc_loop) = gc_loop else { return observe(Event::Off).map(|()| false) };
     // Without its measurements, the kubelet fails and removes nothing for space.
-    let unknown = prepared.is_usage_unknown().then_some(UNKNOWN_USAGE);
+    let unknown = prepared.unknown();
     if number == 1
-        && let Some(reason) = unknown
+        && let Some(reason) = &unknown
     {
-        return Err(Failure::missing(anyhow!(reason)).hint(USAGE_HINT));
+        return Err(prepared.with_hint(Failure::missing(anyhow!(reason.clone()))));
     }
     if options.is_removing {
         observe(Event::Removing)?;
@@ -116,7 +116,6 @@ fn pass(
         let wanted = report.target_bytes.unwrap_or_default();
         format!("wanted to free {wanted} bytes, but freed {} bytes", report.counted_bytes)
     });
-    let unknown = unknown.map(str::to_owned);
     let error = unknown.or(failure).or_else(|| plan.outcome.error.clone()).or(short);
     let ended: Timestamp = now().parse().map_err(Failure::missing)?;
     let step = gc_loop.step(ended.0, error.as_deref().map_or(Ok(()), Err));
