@@ -196,7 +196,7 @@ fn what_a_kubelet_logs_and_goes_on_is_a_warning() {
         texts("07-unknown-field"),
         [
             "Using lenient decoding as strict decoding failed err=\"strict decoding error: unknown field \
-          \"noSuchField\"\""
+          \\\"noSuchField\\\"\""
         ]
     );
     assert_eq!(

@@ -186,3 +186,145 @@ fn compare(random: &mut Random, files: &[(String, String)], at: u64) -> (bool, u
     }
     (!doctor.is_empty(), refused)
 }
+
+/// Returns a folder with a Node object, a pod, a configuration and a drop-in.
+fn files(base: &str, drop_in: &str) -> tempfile::TempDir {
+    let case = repository().join("tests/cases/start-tls-min-version");
+    let read = |name: &str| std::fs::read_to_string(case.join(name)).expect("a file of the case");
+    folder_with(&[
+        ("node.json", read("node.json")),
+        ("pods.yaml", read("pods.yaml")),
+        ("base.yaml", format!("{TYPE}{base}\n")),
+        ("d/10.conf", format!("{TYPE}{drop_in}\n")),
+    ])
+}
+
+const GIVEN: &str = "--kubelet-config base.yaml --node-file node.json --pods pods.yaml";
+
+#[test]
+fn a_configuration_that_ends_a_start_admits_no_pod() {
+    for (base, drop_in, cause) in [
+        ("tlsMinVersion: TLS13", "", "unknown tls version"),
+        ("cpuManagerPolicy: bogus", "", "unknown policy: \"bogus\""),
+        ("memoryManagerPolicy: bogus", "", "unknown policy: \"bogus\""),
+        ("logging: {format: xml}", "", "Unsupported log format"),
+        ("authorization: {mode: Foo}", "", "unknown authorization mode Foo"),
+        ("imageServiceEndpoint: tcp://1", "", "only support unix socket endpoint"),
+        ("allowedUnsafeSysctls: [kernel.foo]", "", "kernel.foo"),
+        ("syncFrequency: -1s", "", "invalid sync frequency -1000000000"),
+        ("maxPods: '10'", "", "cannot unmarshal string"),
+        ("runtimeRequestTimeout: -1s", "", "DeadlineExceeded"),
+        ("address: foo", "", "lookup <nil>: no such host"),
+        ("readOnlyPort: 10250", "", "address already in use"),
+        ("configMapAndSecretChangeDetectionStrategy: Foo", "", "manager mode: Foo"),
+        // A size of logs is a whole number in its small form.
+        ("containerLogMaxSize: 100m", "", "invalid max log size"),
+        ("containerLogMaxSize: 1.5Gi", "", "invalid max log size"),
+        ("containerLogMaxSize: '1.5'", "", "invalid max log size"),
+        // The base has its defaults before the drop-ins.
+        ("", "maxParallelImagePulls: 5", "maxParallelImagePulls cannot be larger than 1"),
+        ("", "featureGates: {KubeletCrashLoopBackOffMax: false}", "KubeletCrashLoopBackOffMax"),
+        ("", "featureGates: {KubeletEnsureSecretPulledImages: false}", "must not be set"),
+        (
+            "cgroupsPerQOS: false\nenforceNodeAllocatable: []",
+            "maxPods: 60",
+            "cgroupsPerQOS (--cgroups-per-qos) must be set to true",
+        ),
+        // Its names count in any case, after the defaults of the base.
+        ("", "maxpods: '60'", "cannot unmarshal string"),
+        ("", "featuregates: {NoSuch: true}", "unrecognized feature gate: NoSuch"),
+        ("", "maxPods: 60\nmaxPods: 61", "already set in map"),
+    ] {
+        let folder = files(base, drop_in);
+        let ask = |line: &str| {
+            kq(&format!("{line} {GIVEN} --kubelet-config-dir d")).within(folder.path())
+        };
+        let what_if = ask("what-if kubelet-restart --cgroup-version 2 -o json").run();
+        let first =
+            what_if.answer::<Value>()["items"][0]["found"].as_str().unwrap_or_default().to_owned();
+        assert!(first.contains(cause), "{base} {drop_in}: {first}");
+        assert_eq!(what_if.code, 1, "{base} {drop_in}: {first}");
+        let admit = ask("admit explain --kubelet-restart -o json").run();
+        let answer: Value = admit.answer();
+        assert_eq!(answer["startError"], first.as_str(), "{base} {drop_in}");
+        assert_eq!((admit.code, &answer["headline"]["code"]), (3, &Value::from("no-start")));
+    }
+}
+
+#[test]
+fn a_configuration_that_starts_is_read_as_the_kubelet_does() {
+    for (base, drop_in, pods) in [
+        ("containerLogMaxSize: 1.5M", "", 110),
+        ("", "maxpods: 60", 60),
+        // It comes before the default of the base.
+        ("", "MaxPods: 60", 110),
+        // The file of --config is read by the exact names.
+        ("maxpods: 60", "", 110),
+        ("maxParallelImagePulls: 5", "maxPods: 61", 61),
+    ] {
+        let folder = files(base, drop_in);
+        let ask = |line: &str| {
+            kq(&format!("{line} {GIVEN} --kubelet-config-dir d")).within(folder.path())
+        };
+        let start = ask("what-if kubelet-restart --cgroup-version 2").run();
+        assert!(!start.stdout.contains("ERROR"), "{base} {drop_in}\n{}", start.text());
+        let answer: Value = ask("allocatable -o json").run().answer();
+        let rows = answer["resources"].as_array().or(answer["items"].as_array()).expect("rows");
+        let row = rows.iter().find(|row| row["resource"] == "pods").expect("the pods");
+        assert_eq!(
+            row["allocatable"].to_string().trim_matches('"'),
+            pods.to_string(),
+            "{base} {drop_in}"
+        );
+    }
+}
+
+#[test]
+fn what_flags_empty_stays_empty() {
+    for (flag, cause) in [
+        ("--cpu-manager-policy=", "unknown policy: \"\""),
+        ("--memory-manager-policy=", "unknown policy: \"\""),
+        ("--sync-frequency=0s", "invalid sync frequency 0"),
+        ("--container-log-max-size=", "failed to parse container log max size \"\""),
+        ("--runtime-request-timeout=0", "DeadlineExceeded"),
+    ] {
+        let folder = files("", "");
+        let ran = kq(&format!("what-if {GIVEN} --cgroup-version 2"));
+        let ran = ran.arg("flags").arg(flag).within(folder.path()).run();
+        assert!(ran.stdout.contains(cause), "{flag}: {}", ran.text());
+        assert_eq!(ran.code, 1, "{flag}");
+    }
+}
+
+#[test]
+fn swap_that_flags_or_the_node_object_have_ends_a_start() {
+    let folder = files("", "");
+    let asked = format!("what-if kubelet-restart {GIVEN} --cgroup-version 2");
+    let by_flag = kq(&format!("{asked} --swap-capacity 2Gi")).within(folder.path()).run();
+    assert!(by_flag.stdout.contains("running with swap on"), "{}", by_flag.text());
+    let path = folder.path().join("node.json");
+    let mut node: Value =
+        serde_json::from_str(&std::fs::read_to_string(&path).expect("the node")).expect("JSON");
+    node["status"]["nodeInfo"]["swap"]["capacity"] = 2_147_483_648_u64.into();
+    std::fs::write(&path, node.to_string()).expect("a file");
+    let by_object = kq(&asked).within(folder.path()).run();
+    assert!(by_object.stdout.contains("running with swap on"), "{}", by_object.text());
+}
+
+#[test]
+fn links_among_drop_ins_are_files() {
+    let folder = files("", "maxPods: 60");
+    std::os::unix::fs::symlink("d", folder.path().join("linked")).expect("a link");
+    // The kubelet does not enter a linked folder, unless a slash ends its name.
+    for (dir, pods) in [("d", "60"), ("linked", "110"), ("linked/", "60")] {
+        let line = format!("allocatable {GIVEN} --kubelet-config-dir {dir}");
+        let ran = kq(&line).within(folder.path()).run();
+        let row = ran.stdout.lines().find(|line| line.starts_with("pods")).expect("the pods");
+        assert_eq!(row.split_whitespace().nth(1), Some(pods), "{dir}: {row}");
+    }
+    std::fs::create_dir(folder.path().join("d/real")).expect("a folder");
+    std::os::unix::fs::symlink("real", folder.path().join("d/20.conf")).expect("a link");
+    let line = format!("what-if kubelet-restart {GIVEN} --kubelet-config-dir d");
+    let ran = kq(&line).within(folder.path()).run();
+    assert!(ran.stdout.contains("read d/20.conf: is a directory"), "{}", ran.text());
+}

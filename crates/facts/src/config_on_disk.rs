@@ -155,10 +155,10 @@ impl ConfigContent {
             return Self::Empty;
         }
         match ConfigDocument::of(bytes) {
-            Ok(ConfigDocument { tree, duplicates }) => Self::Document {
-                value: tree.to_value().into(),
+            Ok(document) => Self::Document {
+                value: document.tree.to_value().into(),
                 text: Some(String::from_utf8_lossy(bytes).into_owned()),
-                duplicates,
+                duplicates: document.repeated(),
             },
             Err(BrokenDocument::Refused(error)) => Self::Broken(error),
             Err(bound @ BrokenDocument::Bound(_)) => Self::Unreadable(bound.to_string()),

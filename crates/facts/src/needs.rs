@@ -113,8 +113,10 @@ impl Needs {
     /// For admission: also whether the kubelet decodes its configuration.
     pub const ADMISSION: Self = Self::DEVICES.with(&[ConfigOnDisk]);
 
-    /// For the admission of all pods by a kubelet that starts: also the measurements of its eviction manager.
-    pub const READMISSION: Self = Self::ADMISSION.with(&[StatsSummary]);
+    /// For the admission of all pods by a kubelet that starts: also whether it starts, and the measurements of its eviction
+    /// manager.
+    pub const READMISSION: Self =
+        Self::ADMISSION.with(&[CgroupDriver, CgroupTree, Filesystems, StartFiles, StatsSummary]);
 
     /// For a list of devices: the checkpoint, the pod-resources API and the pods; the configuration only locates
     /// them.

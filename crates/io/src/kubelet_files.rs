@@ -4,7 +4,7 @@
 use super::kubelet_process::stopped_kubelet;
 use crate::host::{LIMIT, ReadError};
 use crate::input::{InputError, plain, read_input};
-use crate::trust::{files_trusted, read_trusted};
+use crate::trust::{files_trusted, is_folder, read_trusted};
 use kq_answer::origin::Origin;
 use kq_answer::warning::{Warning, WarningCode};
 use kq_facts::config_on_disk::{ConfigContent, ConfigOnDisk, ConfigText};
@@ -115,6 +115,13 @@ enum Files<'a> {
 }
 
 impl Files<'_> {
+    fn is_folder(&self, path: &str) -> bool {
+        match self {
+            Self::Named => Path::new(path).is_dir(),
+            Self::Beneath(root) => is_folder(root, path),
+        }
+    }
+
     fn read(&self, path: &str) -> Result<Vec<u8>, KubeletFileError> {
         match self {
             Self::Named => Ok(read_input(path)?),
@@ -128,6 +135,10 @@ impl Files<'_> {
     fn list(&self, folder: &str) -> Result<Vec<String>, KubeletFileError> {
         match self {
             Self::Named => {
+                // As `files_trusted` has it.
+                if !folder.ends_with('/') && Path::new(folder).is_symlink() {
+                    return Ok(vec![folder.to_owned()]);
+                }
                 let mut paths = Vec::new();
                 collect_files(Path::new(folder), &mut paths)
                     .map_err(|error| KubeletFileError::Folder { path: folder.to_owned(), error })?;
@@ -149,12 +160,13 @@ fn read_files(
 ) -> Result<ConfigSource, KubeletFileError> {
     let mut config = ConfigSource::default();
     if let Some(file) = file {
-        let mut value = first_document(file, files.read(file)?, notes)?;
+        let (mut value, mut content) = first_document(file, files.read(file)?, notes)?;
         config.source = Some(Source::File);
         if value.get("kubeletconfig").is_some_and(Value::is_object) {
             // The answer of `/configz`.
             value = value["kubeletconfig"].take();
             config.source = Some(Source::Configz);
+            content = ConfigContent::document(value.clone());
         }
         // A file that was given may be a copy from elsewhere.
         if matches!(files, Files::Beneath(_)) {
@@ -163,7 +175,7 @@ fn read_files(
         set_origins(&mut config, &value, file);
         config.value = value.into();
         if let Some(on_disk) = &mut on_disk {
-            on_disk.file = Some(text_of(file, config.value.clone()));
+            on_disk.file = Some(ConfigText { path: file.to_owned(), content });
         }
     }
     if let Some(folder) = folder {
@@ -173,10 +185,6 @@ fn read_files(
         }
     }
     Ok(config)
-}
-
-fn text_of(path: &str, value: Arc<Value>) -> ConfigText {
-    ConfigText { path: path.to_owned(), content: ConfigContent::document(value) }
 }
 
 /// Merges the drop-ins of a folder, and returns them.
@@ -193,9 +201,13 @@ fn add_drop_ins(
     }
     let (mut drop_ins, mut texts) = (Vec::new(), Vec::new());
     for path in found.read {
-        let value = first_document(&path, files.read(&path)?, notes)?;
+        if files.is_folder(&path) {
+            texts.push(ConfigText { path, content: ConfigContent::Folder });
+            continue;
+        }
+        let (value, content) = first_document(&path, files.read(&path)?, notes)?;
         set_origins(config, &value, &path);
-        texts.push(text_of(&path, value.clone().into()));
+        texts.push(ConfigText { path: path.clone(), content });
         drop_ins.push((path, value));
     }
     let base = match Arc::unwrap_or_clone(std::mem::take(&mut config.value)) {
@@ -223,10 +235,10 @@ fn collect_files(folder: &Path, paths: &mut Vec<String>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         let path = entry.path();
-        // A linked folder is not entered, as the kubelet does not either: links can lead in circles.
+        // A linked folder is a file to the kubelet, which it cannot read.
         if entry.file_type()?.is_dir() {
             collect_files(&path, paths)?;
-        } else if !path.is_dir() {
+        } else {
             paths.push(path.to_string_lossy().into_owned());
         }
     }
@@ -279,12 +291,12 @@ pub fn read_node_object(
     })
 }
 
-/// Returns the first document of a configuration: the kubelet reads no other.
+/// Returns the first document of a configuration, the kubelet reads no other, and the same as the kubelet reads it.
 fn first_document(
     path: &str,
     content: Vec<u8>,
     notes: &mut Vec<String>,
-) -> Result<Value, KubeletFileError> {
+) -> Result<(Value, ConfigContent), KubeletFileError> {
     let mut text = text_in(path, content)?;
     if let Some(config) = carried(&text) {
         notes.push(config.note(shown(path)));
@@ -301,7 +313,7 @@ fn first_document(
     }
     let (value, duplicate) = read_document(path, first)?;
     notes.extend(duplicate.map(|duplicate| duplicate.text));
-    Ok(value)
+    Ok((value, ConfigContent::of(text.as_bytes())))
 }
 
 /// Returns the one document of a file with nodes.
@@ -426,6 +438,7 @@ pub fn read_config_on_disk(root: &Path, running: Option<&KubeletProcess>) -> Loo
 fn read(root: &Path, path: String) -> ConfigText {
     let content = match read_trusted(root, &path, LIMIT) {
         Err(ReadError::Absent) => ConfigContent::Absent,
+        Err(ReadError::Kind { .. }) if is_folder(root, &path) => ConfigContent::Folder,
         Err(error) => ConfigContent::Unreadable(error.to_string()),
         Ok(bytes) => ConfigContent::of(&bytes),
     };

@@ -91,16 +91,20 @@ pub fn list_trusted(root: &Path, path: &str) -> Result<Vec<String>, ReadError> {
     names_in(&place.file, path)
 }
 
-/// Lists the trusted files in a folder below the node's root and in its subfolders. A linked folder is not
-/// entered, because links can form loops.
+/// Lists the trusted files in a folder below the node's root and in its subfolders, as Go's `filepath.WalkDir` does: a link
+/// is a file, also one to a folder, and the folder itself where no slash ends its name.
 pub fn files_trusted(root: &Path, folder: &str) -> Result<Vec<String>, ReadError> {
     let mut files = Vec::new();
+    let itself = open(root, folder, OFlags::PATH | OFlags::NOFOLLOW)?;
+    if !folder.ends_with('/') && kind_of(&fs::fstat(&itself).map_err(system)?) == FileType::Symlink
+    {
+        return Ok(vec![folder.to_owned()]);
+    }
     for name in list_trusted(root, folder)? {
         let path = format!("{}/{name}", folder.trim_end_matches('/'));
         let itself = open(root, &path, OFlags::PATH | OFlags::NOFOLLOW)?;
         match kind_of(&fs::fstat(&itself).map_err(system)?) {
             FileType::Directory => files.extend(files_trusted(root, &path)?),
-            FileType::Symlink if kind_trusted(root, &path) == Ok(FileType::Directory) => {}
             _ => files.push(path),
         }
     }
@@ -178,6 +182,11 @@ pub fn is_root() -> bool {
 /// Returns the type of the entry at a path below the node's root, if every folder above it is trusted.
 pub fn kind_trusted(root: &Path, path: &str) -> Result<FileType, ReadError> {
     Ok(kind_of(&walk(root, path)?.stat))
+}
+
+/// Returns true for a trusted folder below the node's root, also behind a link.
+pub fn is_folder(root: &Path, path: &str) -> bool {
+    kind_trusted(root, path) == Ok(FileType::Directory)
 }
 
 /// A socket in a trusted folder.

@@ -23,6 +23,9 @@ use std::collections::{BTreeMap, BTreeSet};
 #[serde(rename_all = "camelCase")]
 pub struct PodReadmission {
     pub node: String,
+    /// Why the kubelet does not start; null: nothing that was checked stops it. It admits no pod then, and the items are of a
+    /// kubelet that does start.
+    pub start_error: Option<String>,
     /// The pods in the order in which the kubelet comes to them.
     pub items: Vec<Readmitted>,
     #[serde(flatten)]
@@ -34,12 +37,19 @@ answer!("PodReadmission", PodReadmission; PodReadmission::headline);
 impl PodReadmission {
     /// Returns how many pods stay, and the first that does not.
     fn headline(&self) -> Headline {
+        if let Some(error) = &self.start_error {
+            return Headline::new("no-start", format!("no pod is admitted: {error}"));
+        }
         let all = self.items.len();
         let staying = self.items.iter().filter(|it| it.stays()).count();
         let first =
             self.items.iter().find(|it| it.ends()).or(self.items.iter().find(|it| !it.stays()));
         let Some(first) = first else {
-            return Headline::good("all-stay", format!("all {} stay", counted(all, "pod")));
+            let text = match all {
+                1 => format!("{} stays", counted(all, "pod")),
+                _ => format!("all {} stay", counted(all, "pod")),
+            };
+            return Headline::good("all-stay", text);
         };
         let end = match (first.ends(), first.result) {
             (true, ReadmissionResult::Killed) => "is killed",
@@ -405,7 +415,7 @@ impl PodReadmission {
                 "{timeless} of the pods have no creationTimestamp: taken for the oldest"
             ));
         }
-        Self { node: node.metadata.name.clone(), items, basis }
+        Self { node: node.metadata.name.clone(), start_error: None, items, basis }
     }
 
     /// Returns true if every pod is admitted again, and stays, in every order.

@@ -11,8 +11,8 @@ use kq_facts::cgroup_mode::CgroupVersion;
 use kq_facts::describe::ConfigSource;
 use kq_facts::kubelet_config::{
     CgroupMode, DocumentHead, EffectiveConfiguration, KubeletConfiguration, Source, decode,
-    decode_problem, effective, logging_errors, merge_over, read, resolve_paths, unknown_fields,
-    unsupported_format, validate_with_flags,
+    decode_problem, effective, known_as, logging_errors, merge_over, read, resolve_paths,
+    unknown_fields, unsupported_format, validate_with_flags,
 };
 use kq_facts::settings::{assign_flag, assign_gates};
 use kq_facts::start_files::StartFile;
@@ -20,7 +20,7 @@ use kq_k8s::feature_gates::{FeatureGateError, FeatureGates, Gate, Stage as GateS
 use kq_k8s::go_json::Tree;
 use kq_k8s::go_text::quote;
 use kq_k8s::version::KubeletVersion;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
 const API_VERSION: &str = "kubelet.config.k8s.io/v1beta1";
@@ -63,7 +63,8 @@ pub(super) fn load(facts: &StartFacts<'_>, found: &mut StartExamination, said: &
     let mut merged = base;
     if has_drop_ins {
         let has_file = facts.config_file.is_some();
-        merged = merge_over(merged.clone(), drop_ins, has_file).unwrap_or(merged);
+        let gated = gated_defaults(&merged, &flag_gates, facts.version());
+        merged = merge_over(merged.clone(), drop_ins, has_file, gated).unwrap_or(merged);
         if let Some(problem) = decode_problem(&merged, facts.version()) {
             remove(&mut merged, &problem.field);
             let (field, error) = (problem.field, problem.text);
@@ -109,6 +110,15 @@ pub(super) fn load(facts: &StartFacts<'_>, found: &mut StartExamination, said: &
     let by_flag = said.flags.settings.iter().map(|setting| setting.field).collect();
     rules(facts, found, &given, &gates, &by_flag);
     let mut effective = effective(&given, facts.version());
+    // Flags come after the defaults: what one empties stays empty.
+    for (field, policy) in [
+        ("cpuManagerPolicy", &mut effective.cpu_manager_policy),
+        ("memoryManagerPolicy", &mut effective.memory_manager_policy),
+    ] {
+        if said.flag_of(field) == Some("") {
+            policy.clear();
+        }
+    }
     // The thresholds have their defaults from reading a file.
     let has_file = facts.config_file.is_some() || named || !said.is_known;
     if !has_file && given.eviction_hard.is_none() {
@@ -118,6 +128,28 @@ pub(super) fn load(facts: &StartFacts<'_>, found: &mut StartExamination, said: &
     found.gates = Some(gates);
     found.effective = Some(effective.clone());
     Read { given, effective, gates }
+}
+
+/// Returns the defaults that the gates of the base and of the flags give it (`SetDefaults_KubeletConfiguration`).
+fn gated_defaults(base: &Value, flags: &Gates, version: KubeletVersion) -> Map<String, Value> {
+    let mut set = flags.clone();
+    let given = base.get("featureGates").and_then(Value::as_object).into_iter().flatten();
+    set.extend(given.filter_map(|(name, on)| Some((name.clone(), on.as_bool()?))));
+    let gates = lenient(&set, version);
+    let defaults = [
+        (
+            Gate::KubeletCrashLoopBackOffMax,
+            "crashLoopBackOff",
+            json!({ "maxContainerRestartPeriod": "5m0s" }),
+        ),
+        (
+            Gate::KubeletEnsureSecretPulledImages,
+            "imagePullCredentialsVerificationPolicy",
+            json!("NeverVerifyPreloadedImages"),
+        ),
+    ];
+    let on = defaults.into_iter().filter(|(gate, ..)| gates.enabled(*gate));
+    on.map(|(_, field, default)| (field.to_owned(), default)).collect()
 }
 
 /// Reads the file of `--config`, where it is a folder (`Load` in `pkg/kubelet/kubeletconfig/configfiles/configfiles.go`).
@@ -138,12 +170,18 @@ fn config_is_folder(facts: &StartFacts<'_>, found: &mut StartExamination) {
 fn drop_in_folder(facts: &StartFacts<'_>, found: &mut StartExamination) {
     let path = facts.process.and_then(|process| process.path_of("config-dir"));
     let Some(path) = path else { return };
-    if facts.files.and_then(|files| files.get(&path)) == Some(&StartFile::Absent) {
-        let error = format!(
-            "failed to walk through kubelet dropin directory {}: lstat {path}: no such file or directory",
-            quote(&path)
-        );
-        found.stop(Stage::DropIns, StartRule::NamedFile { by: "config-dir", path, error });
+    match facts.files.and_then(|files| files.get(&path)) {
+        Some(StartFile::Absent) => {
+            let error = format!(
+                "failed to walk through kubelet dropin directory {}: lstat {path}: no such file or directory",
+                quote(&path)
+            );
+            found.stop(Stage::DropIns, StartRule::NamedFile { by: "config-dir", path, error });
+        }
+        None if facts.drop_ins.is_empty() => {
+            found.skip("drop-ins that it cannot read", "the folder of --config-dir");
+        }
+        _ => {}
     }
 }
 
@@ -209,7 +247,13 @@ fn typed(
     let mut value = Value::clone(value);
     if is_drop_in {
         for field in unknown_fields(&value, facts.version()) {
-            found.warn(StartWarning::UnknownField { path: file.path.clone(), field });
+            let (above, name) = field.rsplit_once('.').unwrap_or(("", &field));
+            let known = known_as(above, name).map(str::to_owned);
+            let path = file.path.clone();
+            found.warn(match known {
+                Some(known) => StartWarning::OtherCase { path, field, known },
+                None => StartWarning::UnknownField { path, field },
+            });
         }
         return Ok(Some(value));
     }
@@ -223,7 +267,8 @@ fn typed(
     if !strict.is_empty() {
         // The errors of strict decoding, which lenient decoding ignores.
         let path = file.path.clone();
-        found.warn(StartWarning::Lenient { path, strict_error: strict.join(", ") });
+        let knows_all = decoding.unknown.is_empty();
+        found.warn(StartWarning::Lenient { path, strict_error: strict.join(", "), knows_all });
     }
     // Paths of drop-ins stay as they are.
     if let Some((folder, _)) = file.path.rsplit_once('/') {

@@ -4,6 +4,7 @@
 
 use super::{Stage, Start, StartExamination, StartRule};
 use kq_facts::start_files::StartFile;
+use kq_k8s::duration::GoDuration;
 use kq_k8s::go_text::{parse_bool, quote};
 use serde_json::Value;
 
@@ -40,6 +41,7 @@ pub(super) fn lock_and_name(start: &Start<'_>, found: &mut StartExamination) {
 pub(super) fn endpoints(start: &Start<'_>, found: &mut StartExamination) {
     let facts = start.facts;
     let runtime = start.read.effective.container_runtime_endpoint.clone();
+    timeout(start, found, &runtime);
     let image = found.config.get("imageServiceEndpoint").and_then(Value::as_str);
     let image = image.unwrap_or_default().to_owned();
     for (field, service, endpoint) in
@@ -68,6 +70,22 @@ pub(super) fn endpoints(start: &Start<'_>, found: &mut StartExamination) {
         if let Some(error) = error {
             found.stop(Stage::Run, StartRule::Endpoint { field, endpoint, error });
         }
+    }
+}
+
+/// Asks the runtime for its version within `runtimeRequestTimeout`, which no time is enough for (`NewRemoteRuntimeService`).
+fn timeout(start: &Start<'_>, found: &mut StartExamination, endpoint: &str) {
+    const FIELD: &str = "runtimeRequestTimeout";
+    let set = found.config.get(FIELD).and_then(Value::as_str);
+    let Some(set) = set.and_then(|text| text.parse::<GoDuration>().ok()) else { return };
+    // A file with zero has the default.
+    if set.0 < 0 || (set.0 == 0 && start.said.flag_of(FIELD).is_some()) {
+        let error = format!(
+            "validate service connection: validate CRI v1 runtime API for endpoint {}: rpc error: code = \
+             DeadlineExceeded desc = context deadline exceeded",
+            quote(endpoint)
+        );
+        found.refuse(Stage::Run, FIELD, error);
     }
 }
 

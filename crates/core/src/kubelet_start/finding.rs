@@ -81,8 +81,14 @@ pub enum StartFinding {
     #[text("the kubelet starts and logs: {text}")]
     Warns { text: String },
     /// It starts without what its strict decoding refuses.
-    #[text("the kubelet starts and ignores: {strict_error}")]
+    #[text(
+        "the kubelet starts and ignores: {strict_error}",
+        strict_error = strict_error.split_whitespace().collect::<Vec<_>>().join(" ")
+    )]
     #[why("{text}")]
+    #[advice(
+        knows_all: true => "remove all but one value of the field in {path}: the last one counts"
+    )]
     #[advice("correct the name of the field in {path}, or remove it")]
     Ignores {
         /// What it logs.
@@ -91,6 +97,9 @@ pub enum StartFinding {
         strict_error: String,
         /// The file.
         path: String,
+        /// Fields come twice, and none is unknown.
+        #[serde(skip)]
+        knows_all: bool,
     },
     /// It starts with the cgroup driver of the runtime, which is not that of the configuration.
     #[text(
@@ -113,6 +122,13 @@ pub enum StartFinding {
     )]
     #[advice("correct the name of the field in {path}, or remove it")]
     Drops { path: String, field: String },
+    /// It starts with a field of a drop-in that is written otherwise.
+    #[text("the kubelet takes {field} of {path} for {known}, and logs nothing")]
+    #[why(
+        "the drop-ins are merged as JSON, which Go decodes by names in any case; the file of --config is not"
+    )]
+    #[advice("write it {known}")]
+    OtherCase { path: String, field: String, known: String },
     /// A fact that decides is not known.
     #[text("{reason}")]
     #[why(text: Some(text) => "{text}")]
@@ -167,14 +183,19 @@ impl StartFinding {
     pub fn of_warning(warning: &StartWarning) -> Self {
         let text = warning.to_string();
         match warning {
-            StartWarning::Lenient { path, strict_error } => {
-                Self::Ignores { text, strict_error: strict_error.clone(), path: path.clone() }
+            StartWarning::Lenient { path, strict_error, knows_all } => {
+                let (strict_error, path) = (strict_error.clone(), path.clone());
+                Self::Ignores { text, strict_error, path, knows_all: *knows_all }
             }
             StartWarning::RuntimeDriver { configured, runtime } => {
                 Self::OtherDriver { text, configured: configured.clone(), runtime: runtime.clone() }
             }
             StartWarning::UnknownField { path, field } => {
                 Self::Drops { path: path.clone(), field: field.clone() }
+            }
+            StartWarning::OtherCase { path, field, known } => {
+                let (path, field, known) = (path.clone(), field.clone(), known.clone());
+                Self::OtherCase { path, field, known }
             }
             _ => Self::Warns { text },
         }
@@ -189,7 +210,8 @@ impl StartFinding {
             Self::Warns { .. }
             | Self::Ignores { .. }
             | Self::OtherDriver { .. }
-            | Self::Drops { .. } => Severity::Warning,
+            | Self::Drops { .. }
+            | Self::OtherCase { .. } => Severity::Warning,
             Self::Unknown { .. } => Severity::Unknown,
             Self::Starts { not_checked, .. } if !not_checked.is_empty() => Severity::Info,
             Self::Starts { .. } => Severity::Ok,

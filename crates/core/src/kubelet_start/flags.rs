@@ -21,6 +21,14 @@ pub(super) struct Said {
     pub is_known: bool,
 }
 
+impl Said {
+    /// Returns the text that the last flag for a field of the configuration has.
+    pub fn flag_of(&self, field: &str) -> Option<&str> {
+        let setting = self.flags.settings.iter().rfind(|setting| setting.field == field);
+        setting.map(|setting| setting.text.as_str())
+    }
+}
+
 /// Checks the flags in order, and the gates and labels that they set.
 pub(super) fn parse(facts: &StartFacts<'_>, found: &mut StartExamination) -> Said {
     let Some(process) = facts.process else {

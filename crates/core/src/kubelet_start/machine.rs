@@ -3,6 +3,7 @@
 
 use super::config::Read;
 use super::cpus;
+use super::credentials::{Client, client};
 use super::rule::CgroupProblem;
 use super::{
     CgroupProgress, Enforced, Machine, Stage, Start, StartExamination, StartRule, StartWarning,
@@ -12,7 +13,7 @@ use kq_answer::Certainty;
 use kq_facts::allocatable::node_allocatable;
 use kq_facts::cgroup_mode::{CgroupDriver, CgroupVersion};
 use kq_facts::cgroup_name::CgroupName;
-use kq_facts::kubelet_config::{EvictionSettings, possible_eviction_errors};
+use kq_facts::kubelet_config::{eviction_thresholds, parse_hard_thresholds};
 use kq_k8s::feature_gates::Gate;
 use kq_k8s::go_text::{atoi, parse_bool, quote};
 use kq_k8s::patch_fixes::PatchFault;
@@ -317,34 +318,56 @@ pub(super) fn go_map(map: &BTreeMap<String, String>) -> String {
 pub(super) fn created(start: &Start<'_>, found: &mut StartExamination) {
     let Read { given, effective, .. } = &start.read;
     let mut stop = |field: &str, error: String| found.refuse(Stage::Create, field, error);
-    if let Some(frequency) = given.sync_frequency.filter(|frequency| frequency.0 < 0) {
+    // A file with zero has the default.
+    let by_flag = start.said.flag_of("syncFrequency").is_some();
+    if let Some(frequency) = given.sync_frequency
+        && (frequency.0 < 0 || (frequency.0 == 0 && by_flag))
+    {
         stop("syncFrequency", format!("invalid sync frequency {}", frequency.0));
     }
-    let errors = possible_eviction_errors(EvictionSettings {
-        hard: &effective.eviction_hard,
-        soft: &effective.eviction_soft,
-        soft_grace_period: &effective.eviction_soft_grace_period,
-        minimum_reclaim: &effective.eviction_minimum_reclaim,
-    });
-    let refused_before = kq_facts::kubelet_config::parse_hard_thresholds(&effective.eviction_hard);
-    if let (Some(error), true) = (errors.first(), refused_before.is_ok()) {
-        stop("evictionSoft", error.to_string());
+    if let Err(refused) = eviction_thresholds(effective, false)
+        && parse_hard_thresholds(&effective.eviction_hard).is_ok()
+    {
+        stop(refused.field, refused.error.to_string());
     }
-    if let Some(mode) = &given.config_map_and_secret_change_detection_strategy
-        && !matches!(mode.as_str(), "" | "Watch" | "Cache" | "Get")
-        && start.said.flags.kubeconfig.is_some()
+    let mode = given.config_map_and_secret_change_detection_strategy.as_deref();
+    let is_default = mode.is_none_or(str::is_empty);
+    let mode = mode.filter(|mode| !is_default && !matches!(*mode, "Watch" | "Cache" | "Get"));
+    let size = given.container_log_max_size.as_deref();
+    let emptied = start.said.flag_of("containerLogMaxSize") == Some("");
+    let size = size.filter(|size| emptied || !size.is_empty());
+    let log_error = size.and_then(|size| Some((size, log_size_error(size)?)));
+    let field = "configMapAndSecretChangeDetectionStrategy".to_owned();
+    if let Some(mode) = mode
+        && let Some(certainty) = certainty_of_client(start)
     {
         let error = format!("unknown configmap and secret manager mode: {mode}");
-        stop("configMapAndSecretChangeDetectionStrategy", error);
+        found.stop(Stage::Create, (StartRule::Setting { field, error }, certainty));
     }
-    if let Some(size) = given.container_log_max_size.as_deref().filter(|size| !size.is_empty())
-        && let Err(error) = size.parse::<Quantity>()
-    {
+    if let Some((size, error)) = log_error {
         let error = format!(
             "failed to initialize container log manager: failed to parse container log max size {}: {error}",
             quote(size)
         );
-        stop("containerLogMaxSize", error);
+        found.refuse(Stage::Create, "containerLogMaxSize", error);
+    }
+}
+
+/// Returns how sure it is that the kubelet has a client for the API server; `None`: it has none.
+fn certainty_of_client(start: &Start<'_>) -> Option<Certainty> {
+    match client(start) {
+        Client::Named => Some(Certainty::Certain),
+        Client::Unknown => Some(Certainty::Likely),
+        Client::Standalone => None,
+    }
+}
+
+/// Returns why a size of logs is refused (`parseMaxSize` in `pkg/kubelet/logs/container_log_manager.go`).
+fn log_size_error(size: &str) -> Option<String> {
+    match size.parse::<Quantity>() {
+        Err(error) => Some(error.to_string()),
+        Ok(size) if size.as_int64().is_none() => Some("invalid max log size".to_owned()),
+        Ok(_) => None,
     }
 }
 

@@ -50,6 +50,7 @@ use kq_facts::state_files::StateFiles;
 use kq_facts::timestamp::Timestamp;
 use kq_k8s::cpuset::CpuSet;
 use kq_k8s::feature_gates::FeatureGates;
+use kq_k8s::go_text::quote;
 use kq_k8s::pod::{ResourceList, ResourceName};
 use kq_k8s::quantity::{Format, Quantity};
 use kq_k8s::version::KubeletVersion;
@@ -77,7 +78,7 @@ pub struct StartFacts<'a> {
     pub cgroup_version: Option<CgroupVersion>,
     /// The driver that the runtime reports to the kubelet by `RuntimeConfig`.
     pub runtime_driver: Option<CgroupDriver>,
-    /// The swap of the machine, in bytes.
+    /// The swap of the machine, in bytes, as far as it is known.
     pub swap_bytes: Option<i64>,
     pub machine: Option<Machine>,
     /// The files of state below its folder.
@@ -256,12 +257,21 @@ pub enum StartWarning {
     OldGate { gate: String, value: bool, stage: &'static str },
     /// The strict reading failed, and a lenient one did not.
     #[text(
-        "Using lenient decoding as strict decoding failed err=\"strict decoding error: {strict_error}\""
+        "Using lenient decoding as strict decoding failed err={error}",
+        error = quote(&format!("strict decoding error: {strict_error}"))
     )]
-    Lenient { path: String, strict_error: String },
+    Lenient {
+        path: String,
+        strict_error: String,
+        /// Fields come twice, and none is unknown.
+        knows_all: bool,
+    },
     /// A field that this version does not have.
     #[text("{path}: the kubelet drops {field}, which it does not know")]
     UnknownField { path: String, field: String },
+    /// A field of a drop-in that the kubelet takes for the one that differs in the case of its letters.
+    #[text("{path}: the kubelet takes {field} for {known}")]
+    OtherCase { path: String, field: String, known: String },
     /// The runtime decides about the driver.
     #[text("Using cgroup driver setting received from the CRI runtime cgroupDriver=\"{runtime}\"")]
     RuntimeDriver { configured: String, runtime: String },
@@ -362,7 +372,7 @@ pub fn examine(facts: &StartFacts<'_>) -> StartExamination {
 type Check = fn(&Start<'_>, &mut StartExamination);
 
 /// The checks that follow those of the configuration, in the kubelet's order.
-const CHECKS: [Check; 32] = [
+const CHECKS: [Check; 33] = [
     // `InitializeTLS` in `cmd/kubelet/app/server.go`
     serving::own_pair,
     tls::settings,
@@ -394,6 +404,8 @@ const CHECKS: [Check; 32] = [
     serving::certificate,
     node_setup::user_namespaces,
     state::pods,
+    // `startKubelet` in `cmd/kubelet/app/server.go`
+    serving::listens,
     // `Start` in `pkg/kubelet/cm/container_manager_linux.go`
     state::cpu,
     state::memory,

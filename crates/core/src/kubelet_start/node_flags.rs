@@ -38,7 +38,7 @@ fn node_ips(given: &str, allows_two: bool) -> Result<(), &'static str> {
 }
 
 /// Reads an address as `ParseIPSloppy` does: zeros may lead.
-fn address(text: &str) -> Option<IpAddr> {
+pub(super) fn address(text: &str) -> Option<IpAddr> {
     let part = |part: &str| match part.trim_start_matches('0') {
         "" if !part.is_empty() => "0".to_owned(),
         rest => rest.to_owned(),

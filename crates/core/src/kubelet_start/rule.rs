@@ -40,6 +40,8 @@ pub enum Stage {
     ContainerManager,
     /// The plugins for credentials of images are registered, while its managers are created.
     CredentialProviders,
+    /// Its servers begin to listen, each in a thread of its own.
+    Servers,
 }
 
 impl Stage {
@@ -59,6 +61,7 @@ impl Stage {
                 "failed to validate kubelet configuration, error: {text}, path: \
                  &TypeMeta{{Kind:,APIVersion:,}}"
             ),
+            Self::Servers => format!("\"Failed to listen and serve\" err={}", quote(text)),
             Self::Run => format!("failed to run Kubelet: {text}"),
             Self::Create => format!("failed to run Kubelet: failed to create kubelet: {text}"),
         }
@@ -216,6 +219,15 @@ pub enum StartRule {
         /// The field of the configuration.
         field: String,
         error: String,
+    },
+    /// A server of the kubelet cannot listen.
+    #[text("listen tcp: lookup <nil>: no such host")]
+    NoAddress { address: String },
+    /// Both servers want one port.
+    #[text("listen tcp {address}: bind: address already in use")]
+    PortTwice {
+        /// With the port.
+        address: String,
     },
     /// A pattern of `allowedUnsafeSysctls` that is malformed, or of a sysctl without a namespace.
     #[text("{error}")]
@@ -389,6 +401,8 @@ impl StartRule {
             Self::UnsafeSysctls { .. } => {
                 Fix::CorrectField { field: "allowedUnsafeSysctls".to_owned() }
             }
+            Self::NoAddress { .. } => Fix::CorrectField { field: "address".to_owned() },
+            Self::PortTwice { .. } => Fix::CorrectField { field: "readOnlyPort".to_owned() },
             Self::CgroupRoot { .. } => Fix::CorrectField { field: "cgroupRoot".to_owned() },
             Self::SwapOn { .. } => Fix::SetField { field: "failSwapOn", value: "false" },
             Self::NoCgroup { problem: CgroupProblem::NoReservation, .. } => {
@@ -450,6 +464,9 @@ impl StartRule {
                 "pkg/kubelet/apis/config/validation/validation.go ValidateKubeletConfiguration"
             }
             Self::Setting { .. } => "cmd/kubelet/app/server.go run",
+            Self::NoAddress { .. } | Self::PortTwice { .. } => {
+                "pkg/kubelet/server/server.go ListenAndServeKubeletServer"
+            }
             Self::UnsafeSysctls { .. } => "pkg/kubelet/sysctl/allowlist.go NewAllowlist",
             Self::SwapOn { .. } => "pkg/kubelet/cm/container_manager_linux.go NewContainerManager",
             Self::NoCgroup { .. } => "pkg/kubelet/cm/cgroup_manager_linux.go Validate",

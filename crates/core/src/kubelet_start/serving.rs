@@ -4,11 +4,12 @@
 use super::credentials::{Client, Current, client, current, pair, recovers};
 use super::flags::Said;
 use super::kubeconfig::{Refusal, read_error};
-use super::{Stage, Start, StartExamination, StartFacts, StartRule};
+use super::{Stage, Start, StartExamination, StartFacts, StartRule, node_flags};
 use kq_facts::kubelet_process::DEFAULT_CERT_DIR;
 use kq_facts::start_files::{StartFile, StartFiles};
 use kq_k8s::feature_gates::{Gate, gate_state};
 use serde_json::Value;
+use std::net::{IpAddr, SocketAddr};
 
 /// The fields that decide, from the merged configuration.
 pub(super) struct Serving {
@@ -54,6 +55,33 @@ fn folder(said: &Said) -> &str {
 fn file(by: &'static str, path: &str, error: String) -> StartRule {
     StartRule::NamedFile { by, path: path.to_owned(), error }
 }
+
+/// Lets the servers listen (`ListenAndServeKubeletServer`, `ListenAndServeKubeletReadOnlyServer` in
+/// `pkg/kubelet/server/server.go`).
+pub(super) fn listens(_: &Start<'_>, found: &mut StartExamination) {
+    let field = |name: &str| found.config.get(name);
+    let port = |name: &str, default| field(name).and_then(Value::as_i64).unwrap_or(default);
+    let address = field("address").and_then(Value::as_str).filter(|text| !text.is_empty());
+    let address = address.unwrap_or("0.0.0.0").to_owned();
+    let serves = field("enableServer") != Some(&Value::Bool(false));
+    let (own, read_only) = (port("port", 0), port("readOnlyPort", 0));
+    let own = if own == 0 { KUBELET_PORT } else { own };
+    if !serves && read_only == 0 {
+        return;
+    }
+    match node_flags::address(&address) {
+        None => found.stop(Stage::Servers, StartRule::NoAddress { address }),
+        Some(ip) if serves && read_only == own => {
+            let any = if ip.is_unspecified() { IpAddr::from([0; 4]) } else { ip };
+            let address = SocketAddr::new(any, u16::try_from(own).unwrap_or_default()).to_string();
+            found.stop(Stage::Servers, StartRule::PortTwice { address });
+        }
+        Some(_) => {}
+    }
+}
+
+/// The default of `port`.
+const KUBELET_PORT: i64 = 10250;
 
 /// Checks the kubelet's own pair before anything else is done (`InitializeTLS`).
 pub(super) fn own_pair(start: &Start<'_>, found: &mut StartExamination) {

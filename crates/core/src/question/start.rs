@@ -91,6 +91,12 @@ impl KubeletStart {
         worst.filter(|it| it.severity() < Severity::Warning).unwrap_or(&starts).sentences().found
     }
 
+    /// Returns why it does not start, or likely does not; `None`: nothing that was checked stops it.
+    pub fn error(&self, version: KubeletVersion) -> Option<String> {
+        let stops = |(finding, _): &(StartFinding, _)| finding.severity() == Severity::Error;
+        self.findings.iter().any(stops).then(|| self.sentence(version))
+    }
+
     /// Adds what the kubelet has written before the problem that ends its start.
     pub fn add_writes(&mut self, written: &[StartWrite]) {
         for (finding, _) in &mut self.findings {
@@ -230,7 +236,10 @@ pub(super) fn examine_start(
         drop_ins: on_disk.drop_ins.clone(),
         cgroup_version: version,
         runtime_driver: driver.map(|it| it.value),
-        swap_bytes: snapshot.host.swap_bytes().ok(),
+        swap_bytes: overrides
+            .swap_capacity
+            .or_else(|| object?.status.node_info.swap.capacity)
+            .or_else(|| snapshot.host.swap_bytes().ok()),
         machine: Some(machine),
         state_files: snapshot.state_files.as_ref(),
         missing_paths: Some(&missing),

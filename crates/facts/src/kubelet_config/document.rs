@@ -6,11 +6,13 @@
 
 use super::decode::{DecodeProblem, decode};
 use super::read::{API_VERSION, KIND};
+use super::schema::below;
 use kq_k8s::go_json::Tree;
 use kq_k8s::go_text::quote;
 use kq_k8s::go_yaml::{self, GoYamlError};
 use kq_k8s::version::KubeletVersion;
 use serde_json::Value;
+use std::collections::BTreeSet;
 
 /// The structure that takes kind and version, as Go shows its type.
 const HEAD_TYPE: &str = "struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \
@@ -73,6 +75,44 @@ impl ConfigDocument {
             Err(GoYamlError::Bound(bound)) => Err(BrokenDocument::Bound(bound)),
             Err(error) => Err(BrokenDocument::Refused(error.to_string())),
         }
+    }
+}
+
+impl ConfigDocument {
+    /// Returns what a strict reading into no structure says of keys that come twice, of YAML or of JSON.
+    pub fn repeated(self) -> Vec<String> {
+        let mut found = self.duplicates;
+        if found.is_empty() {
+            repeats(&self.tree, "", &mut found);
+        }
+        found
+    }
+}
+
+/// The kubelet lists no more of them.
+const MOST_REPEATS: usize = 100;
+
+fn repeats(tree: &Tree, path: &str, found: &mut Vec<String>) {
+    match tree {
+        Tree::Object(fields) => {
+            let mut names = BTreeSet::new();
+            for (name, value) in fields {
+                let path = below(path, name);
+                if !names.insert(name) && found.len() < MOST_REPEATS {
+                    let text = format!("duplicate field {}", quote(&path));
+                    if !found.contains(&text) {
+                        found.push(text);
+                    }
+                }
+                repeats(value, &path, found);
+            }
+        }
+        Tree::List(items) => {
+            for (at, item) in items.iter().enumerate() {
+                repeats(item, &format!("{path}[{at}]"), found);
+            }
+        }
+        _ => {}
     }
 }
 

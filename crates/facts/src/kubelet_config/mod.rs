@@ -28,7 +28,7 @@ pub use document::{
     BrokenDocument, ConfigDocument, ConfigTextError, DecodedConfig, DocumentHead, is_other_kind,
     resolve_paths, unregistered,
 };
-pub use drop_ins::{DropIns, MergeError, drop_in_order, merge, merge_over};
+pub use drop_ins::{DropIns, MergeError, drop_in_order, known_as, merge, merge_over};
 pub use eviction::{
     EvictionError, EvictionSettings, EvictionThreshold, RefusedEntry, ThresholdOperator,
     ThresholdValue, eviction_thresholds, parse_eviction_thresholds, parse_hard_thresholds,

@@ -104,6 +104,11 @@ pub(super) fn default(field: &Field, version: KubeletVersion) -> Option<&'static
     }
 }
 
+/// Returns true if a configuration that has its defaults has a value of a field, also once what is empty is left out.
+pub(super) fn is_written_out(field: &Field) -> bool {
+    field.3.last().is_some_and(|default| !matches!(*default, "\"\"" | "0" | "{}" | "null"))
+}
+
 /// Returns true if a version has a field.
 pub(super) fn exists(field: &Field, version: KubeletVersion) -> bool {
     field.2[version.column()] == b'+'

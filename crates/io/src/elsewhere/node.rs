@@ -381,6 +381,11 @@ pub mod trust {
         Err(needs_linux())
     }
 
+    /// Returns false: it needs Linux.
+    pub fn is_folder(_root: &Path, _path: &str) -> bool {
+        false
+    }
+
     /// The owner of a file that names other files: it is not checked.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Namer;

@@ -2,11 +2,12 @@
 
 use super::{AdmissionNode, KubeletStart};
 use crate::question::devices::admission::{PluginStart, restarted_containers};
+use crate::question::start::kubelet_start;
 use crate::what_if::OpenCause;
 use kq_admission::preemption::orders::{AnyOrder, PossibleEnds};
 use kq_admission::preemption::{Otherwise, PodReadmission, ReadmissionResult, Readmitted};
 use kq_admission::qualified;
-use kq_answer::Failure;
+use kq_answer::{Failure, Missing, MissingFact};
 use kq_k8s::patch_fixes::PatchFault;
 use kq_k8s::pod::Pod;
 use kq_managers::reconstruct::asked_devices;
@@ -24,6 +25,13 @@ pub fn readmit_all(about: &AdmissionNode) -> Result<PodReadmission, Failure> {
     let StartEnds { mut usual, items } = StartEnds::of(about)?;
     for (item, end) in usual.items.iter_mut().zip(items) {
         item.otherwise = end.otherwise();
+    }
+    if let Some(error) = kubelet_start(&about.node).error(about.node.kubelet.version) {
+        if about.node.fatal_config().next().is_none() {
+            let text = format!("{error}; the pods are those of one that starts (kq doctor)");
+            usual.basis.lack(Missing::new(MissingFact::KubeletStart, text));
+        }
+        usual.start_error = Some(error);
     }
     Ok(usual)
 }
