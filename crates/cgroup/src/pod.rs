@@ -261,12 +261,13 @@ pub fn pinned_containers<'p>(
 }
 
 /// Returns true if a container of a Guaranteed pod gets exclusive CPUs: with a whole number of CPUs, and not in
-/// a pod with resources of its own.
+/// a pod with resources of its own, where the kubelet passes over those.
 fn has_exclusive_cpus(pod: &Pod, container: &Container, settings: &CgroupSettings) -> bool {
-    let pod_level = pod.spec.resources.as_ref().is_some_and(|resources| {
-        settings.rules.gates.enabled(Gate::PodLevelResources)
-            && is_pod_level_set(resources, false, !settings.rules.pod_level_hugepages())
-    });
+    let pod_level = settings.rules.skips_pod_level_resources()
+        && pod.spec.resources.as_ref().is_some_and(|resources| {
+            settings.rules.gates.enabled(Gate::PodLevelResources)
+                && is_pod_level_set(resources, false, !settings.rules.pod_level_hugepages())
+        });
     let whole = container.resources.requests.get(&ResourceName::Cpu).is_some_and(|request| {
         request.sign() > 0 && request.value().wrapping_mul(1000) == request.milli_value()
     });

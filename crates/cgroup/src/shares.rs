@@ -122,18 +122,18 @@ fn fraction<S: Serializer>(cpus: &Option<BigRational>, serializer: S) -> Result<
 
 /// Divides CPUs among the containers of a plan. Planned init containers that end are left out: they do not
 /// run with the others. A sandbox sleeps. Exclusive CPUs belong to their containers, and the others
-/// divide the rest.
+/// divide the rest without `kept`, on which no container runs.
 pub fn shares<'p>(
     plan: &'p Plan<'p>,
     values: Values<'p>,
-    cpus: u64,
+    (cpus, kept): (u64, u64),
     siblings: &[Sibling],
     mut basis: Basis,
 ) -> CpuShares<'p> {
     values.tell(&mut basis);
     let (reserved, kubepods): (Vec<_>, Vec<_>) = plan.roots.iter().partition(|it| is_reserved(it));
     let all = Competitors::of(&kubepods, values, !siblings.is_empty());
-    let exclusive: u64 = all.pinned.iter().map(|(_, cpus)| cpus).sum();
+    let exclusive = all.pinned.iter().map(|(_, cpus)| cpus).sum::<u64>().max(all.held);
     if exclusive > cpus {
         let text = format!("{exclusive} exclusive CPUs are requested, and the node has {cpus}");
         basis.warn(Warning::new(WarningCode::ExclusiveCpus, text));
@@ -165,7 +165,9 @@ pub fn shares<'p>(
         basis.warn_all(names.map(|names| Warning::new(code, format!("{what}: {names}"))));
     }
     basis.lack_all(all.gaps.iter().map(|gap| gap.missing.clone()));
-    let divided = cpu_shares(cpus.saturating_sub(exclusive), &competitors);
+    let left = cpus.saturating_sub(exclusive).saturating_sub(kept);
+    let shared = all.shared.filter(|_| plan.settings.static_cpu_manager).unwrap_or(left);
+    let divided = cpu_shares(shared.min(cpus), &competitors);
     let mut items: Vec<Share<'p>> = Vec::new();
     for (cgroup, own) in &all.pinned {
         let limited_by = format!("exclusive CPUs: {own}");

@@ -154,6 +154,7 @@ pub mod lookups;
 /// A node in a folder.
 pub mod made_up_node;
 /// Numbers for Prometheus.
+mod manager_state;
 mod metrics;
 /// `kq cgroup diff` and `doctor` where facts are missing or change meanwhile.
 mod moving;

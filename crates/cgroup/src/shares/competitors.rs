@@ -71,6 +71,10 @@ pub(super) struct Competitors<'p> {
     pub roots: Vec<Competitor<Id<'p>>>,
     /// The containers with CPUs of their own, and how many.
     pub pinned: Vec<(&'p PlannedCgroup<'p>, u64)>,
+    /// How many CPUs pods hold: of init containers that have ended, too, as long as the pod is there.
+    pub held: u64,
+    /// How many CPUs the kernel gives to a container without CPUs of its own; `None`: not known.
+    pub shared: Option<u64>,
     /// Values that are not known.
     pub gaps: Vec<Gap>,
     /// Containers that the kernel does not have.
@@ -121,6 +125,8 @@ impl<'p> Competitors<'p> {
             siblings,
             roots: Vec::new(),
             pinned: Vec::new(),
+            held: 0,
+            shared: None,
             gaps: Vec::new(),
             absent: Vec::new(),
             strangers: Vec::new(),
@@ -142,8 +148,16 @@ impl<'p> Competitors<'p> {
     fn competitors(&mut self, cgroup: &'p PlannedCgroup<'p>) -> Vec<Competitor<Id<'p>>> {
         let Some(found) = self.find(cgroup) else { return Vec::new() };
         let is_container = matches!(cgroup.owner, Owner::Container { .. });
+        if matches!(cgroup.owner, Owner::Pod(..)) {
+            self.held = self.held.saturating_add(held(cgroup));
+        }
         if is_container && (self.ends(cgroup) || self.has_own_cpus(&found)) {
             return Vec::new();
+        }
+        if let (Owner::Container { pinned: false, .. }, Values::Kernel(_)) =
+            (cgroup.owner, self.values)
+        {
+            self.shared = self.shared.or_else(|| count(found.text(CgroupFile::CpusetCpus)?));
         }
         let children: Vec<_> =
             cgroup.children.iter().flat_map(|child| self.competitors(child)).collect();
@@ -246,8 +260,7 @@ impl<'p> Competitors<'p> {
             Values::Planned => super::request_of(container)
                 .and_then(|milli_cpu| u64::try_from(milli_cpu / 1000).ok()),
             Values::Kernel(tree) => {
-                let set = found.text(CgroupFile::CpusetCpus).map(|text| text.parse::<CpuSet>());
-                let own = set.and_then(Result::ok).and_then(|set| u64::try_from(set.len()).ok());
+                let own = found.text(CgroupFile::CpusetCpus).and_then(count);
                 if own.is_none() {
                     let missing = unread(&tree.value, found.cgroup, [CgroupFile::CpusetCpus]);
                     self.gaps.push(Gap { missing, within: CgroupPath::root() });
@@ -271,6 +284,29 @@ impl<'p> Competitors<'p> {
         let unknown = tree.value.children(&path).filter(|(path, _)| !known.contains(path));
         self.strangers.extend(unknown.map(|(path, _)| path.as_str().to_owned()));
     }
+}
+
+/// Returns the number of CPUs of a set; `None`: it names none.
+fn count(set: &str) -> Option<u64> {
+    let set = set.parse::<CpuSet>().ok().filter(|set| !set.is_empty())?;
+    u64::try_from(set.len()).ok()
+}
+
+/// Returns how many CPUs of their own the containers of a pod have at most at a time. Those of an init container stay with
+/// its pod, for the containers after it (`cpusToReuse` in `policy_static.go`).
+fn held(pod: &PlannedCgroup<'_>) -> u64 {
+    let (mut init, mut sidecars, mut apps) = (0_u64, 0_u64, 0_u64);
+    for cgroup in &pod.children {
+        let Owner::Container { kind, container, pinned: true, .. } = cgroup.owner else { continue };
+        let own = super::request_of(container).and_then(|milli| u64::try_from(milli / 1000).ok());
+        let own = own.unwrap_or_default();
+        match kind {
+            ContainerKind::InitContainer => init = init.max(sidecars.saturating_add(own)),
+            ContainerKind::Sidecar => sidecars = sidecars.saturating_add(own),
+            _ => apps = apps.saturating_add(own),
+        }
+    }
+    init.max(apps.saturating_add(sidecars))
 }
 
 /// Returns which value of the kernel is missing, and why.

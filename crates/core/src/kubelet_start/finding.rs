@@ -63,7 +63,8 @@ pub enum StartFinding {
          admitted"
     )]
     #[advice(
-        "delete {pod} before the change, or remove its entry: kq devices repair --remove-stale"
+        "delete {pod} first, or remove its entry while the kubelet is stopped: kq devices repair \
+         --remove {pod} --force"
     )]
     PanicsWithDevice {
         text: String,

@@ -136,7 +136,15 @@ pub(super) fn memory_manager(start: &Start<'_>, found: &mut StartExamination) {
         // Without the capacity, amounts are not compared.
         Err(NewError::OtherTotal { .. } | NewError::NotAnAmount | NewError::NothingReserved)
             if reservation.is_none() => {}
-        Err(error) => found.refuse(Stage::Run, "memoryManagerPolicy", error.to_string()),
+        Err(error) => {
+            let field = match error {
+                NewError::OtherPlatform { .. } | NewError::UnknownPolicy { .. } => {
+                    "memoryManagerPolicy"
+                }
+                _ => "reservedMemory",
+            };
+            found.refuse(Stage::Run, field, error.to_string());
+        }
     }
 }
 

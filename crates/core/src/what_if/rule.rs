@@ -66,8 +66,8 @@ pub enum WhatIfRule {
         outcome = if *is_refused_again { "fail" } else { "get another device" }
     )]
     #[leads_to(
-        "the container keeps the device until its pod is deleted; a restart of the kubelet changes \
-         nothing"
+        "the container keeps the device until its pod is deleted; a restart of the kubelet gives it \
+         no other one"
     )]
     #[command("kq devices plan --unhealthy ID")]
     DeviceHeld(Holder),

@@ -24,6 +24,7 @@ pub struct EffectiveConfiguration {
     pub cpu_cfs_quota: bool,
     pub cpu_cfs_quota_period: GoDuration,
     pub cpu_manager_policy: String,
+    pub cpu_manager_policy_options: BTreeMap<String, String>,
     pub enforce_node_allocatable: Vec<String>,
     pub eviction_hard: BTreeMap<String, String>,
     pub eviction_max_pod_grace_period: i32,
@@ -137,6 +138,7 @@ pub fn effective(config: &KubeletConfiguration, version: KubeletVersion) -> Effe
             .or(absent.cpu_cfs_quota_period)
             .unwrap_or_default(),
         cpu_manager_policy: text(&config.cpu_manager_policy, &absent.cpu_manager_policy),
+        cpu_manager_policy_options: config.cpu_manager_policy_options.clone().unwrap_or_default(),
         enforce_node_allocatable: config
             .enforce_node_allocatable
             .as_ref()

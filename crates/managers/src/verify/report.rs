@@ -283,7 +283,10 @@ fn examine(file: &StateFileContent<'_>, known: &VerifyContext<'_>, basis: &mut B
     match &file.content {
         Content::Absent => {
             verdict.verdict = Verdict::Absent;
-            verdict.at_next_start = NextStart::StartsWithNothing.into();
+            verdict.at_next_start = match file.file {
+                Some(StateFile::Cpu | StateFile::Memory) => NextStart::StartsAnew.into(),
+                _ => NextStart::StartsWithNothing.into(),
+            };
             of(verdict)
         }
         Content::Unreadable(reason) => {
@@ -405,6 +408,9 @@ pub enum NextStart {
         /// The NUMA node.
         node: i64,
     },
+    /// There is no file, and it writes one at its start (`restoreState`).
+    #[text("starts with nothing, and writes it")]
+    StartsAnew,
     /// There is no file, and it writes one later.
     #[text("starts with nothing, and writes it when there is something to remember")]
     StartsWithNothing,

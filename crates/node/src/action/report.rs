@@ -4,17 +4,15 @@
 //! that fails is a reason on the page, and not the end of the report.
 
 use crate::admission::AdmissionOptions;
-use anyhow::anyhow;
 use kq_admission::preemption::Trace;
 use kq_answer::{Answer, Failure};
 use kq_cgroup::live::show::show;
-use kq_cgroup::plan::Plan;
-use kq_cgroup::shares::{CpuShares, Values, shares};
+use kq_cgroup::shares::CpuShares;
 use kq_core::question::admission::{
     AdmissionNode, Detail, Planned, plan, random_order, readmit_all, sort,
 };
 use kq_core::question::cgroup::plan::PlanInput;
-use kq_core::question::cgroup::{tree_of_pods, tree_warnings};
+use kq_core::question::cgroup::{SharesOptions, tree_of_pods, tree_warnings};
 use kq_core::question::devices::list::{device_list, device_list_needs};
 use kq_core::question::doctor::{doctor, node_checks_needs};
 use kq_core::question::eviction::{EvictionOptions, eviction_needs, eviction_rank};
@@ -41,7 +39,6 @@ use kq_facts::overrides::Overrides;
 use kq_facts::pod_selector::Selection;
 use kq_facts::snapshot::Snapshot;
 use kq_k8s::pod::ResourceName;
-use kq_k8s::quantity::Quantity;
 use kq_managers::list::Asked;
 use kq_probe::subject::subjects;
 use kq_report::{Answered, Cgroup, CpuTime, Devices, NoAnswer, NodeAnswers, Reply, names};
@@ -264,11 +261,14 @@ impl Report<'_> {
             Ok(plan) => plan,
             Err(failure) => return failed(failure),
         };
-        let divided = |values| divided(&input, &plan, values);
+        let divided = |are_planned| {
+            let options = SharesOptions { cpus: None, siblings: Vec::new(), are_planned };
+            Ok(options.divide(&input, &plan, options.cpus(&input)?)?.0)
+        };
         let drawn = |answer: CpuShares<'_>, is_by_kernel| {
             drawing(&answer, CpuTime::of(&answer, is_by_kernel))
         };
-        let by_kernel = kernel(&input, &plan).and_then(divided);
+        let by_kernel: Result<CpuShares<'_>, Failure> = divided(false);
         let why = match &by_kernel {
             Ok(shares) => shares
                 .items
@@ -280,7 +280,7 @@ impl Report<'_> {
         match (why, by_kernel) {
             (None, by_kernel) => self.answered(COMMAND, by_kernel.and_then(|it| drawn(it, true))),
             (Some(why), _) => {
-                let planned = divided(Values::Planned).and_then(|it| drawn(it, false));
+                let planned = divided(true).and_then(|it| drawn(it, false));
                 let note = format!(
                     "By the planned weights and quotas, as the kernel's do not give an answer: {why}"
                 );
@@ -365,33 +365,6 @@ impl Report<'_> {
         let before = NodeState::of(self.facts(what_if_needs()), self.options.overrides.clone())?;
         reply(what_if(&before, &change.changes, &change.files)?)
     }
-}
-
-/// Returns the weights and quotas of the kernel, where it has the cgroups of pods.
-fn kernel<'t>(input: &'t PlanInput, plan: &Plan<'_>) -> Result<Values<'t>, Failure> {
-    let tree = input.cgroups()?;
-    if !plan.settings.cgroups_per_qos {
-        return Err(Failure::missing(anyhow!(
-            "pods have no cgroup of their own here (cgroupsPerQOS: false)"
-        )));
-    }
-    let root = plan.roots.first().map(|root| CgroupPath::new(&root.path));
-    match root.filter(|root| tree.value.get(root).is_none()) {
-        None => Ok(Values::Kernel(tree)),
-        Some(root) => Err(Failure::missing(anyhow!("there is no cgroup {}", root.as_str()))),
-    }
-}
-
-fn divided<'p>(
-    input: &PlanInput,
-    plan: &'p Plan<'p>,
-    values: Values<'p>,
-) -> Result<CpuShares<'p>, Failure> {
-    let capacity = input.node.capacity.get(&ResourceName::Cpu).and_then(Quantity::as_units);
-    let cpus = capacity.and_then(|cpus| u64::try_from(cpus).ok());
-    let cpus = cpus
-        .ok_or_else(|| Failure::missing(anyhow!("the number of the node's CPUs is not known")))?;
-    Ok(shares(plan, values, cpus, &[], input.basis(plan)))
 }
 
 #[cfg(test)]

@@ -131,6 +131,7 @@ fn findings(pod: &Pod, fails_on_timeout: bool) -> Vec<Finding> {
     let sidecars = sidecars.map(|(at, container)| ("initContainers", at, container));
     let sidecars = sidecars.filter(|(.., container)| container.restarts_always());
     let errors = validate_probes(pod);
+    let is_refused = |probe: &str| errors.iter().any(|it| it.path.starts_with(probe));
     let (told, others) = errors.split_at(errors.len().min(MOST_REFUSED));
     let mut all: Vec<Finding> = told.iter().map(|it| refused(pod, it)).collect();
     if !others.is_empty() {
@@ -141,8 +142,18 @@ fn findings(pod: &Pod, fails_on_timeout: bool) -> Vec<Finding> {
         let path = format!("spec.{list}[{at}]");
         let [startup, readiness, liveness] =
             ProbeType::ALL.map(|kind| container.probe(kind).map(with_defaults));
-        let probed =
-            Probed { spec, container, path, startup, readiness, liveness, fails_on_timeout };
+        let first = if startup.is_some() { ProbeType::Startup } else { ProbeType::Liveness };
+        let has_verdict = !is_refused(&format!("{path}.{}", field(first)));
+        let probed = Probed {
+            spec,
+            container,
+            path,
+            startup,
+            readiness,
+            liveness,
+            has_verdict,
+            fails_on_timeout,
+        };
         let mut found = timing::findings(&probed);
         found.extend(handlers::findings(&probed));
         found.extend(handlers::variables(&probed));
@@ -203,6 +214,8 @@ struct Probed<'p> {
     startup: Option<Probe>,
     readiness: Option<Probe>,
     liveness: Option<Probe>,
+    /// The startup probe, or else the liveness probe, can kill the container: the API server does not refuse it.
+    has_verdict: bool,
     /// A command that takes too long is a failure.
     fails_on_timeout: bool,
 }

@@ -63,6 +63,9 @@ pub(super) fn findings(probed: &Probed<'_>) -> Vec<Found> {
 
 /// Finds containers that are killed too soon after their start.
 fn slow_start(probed: &Probed<'_>) -> Option<Found> {
+    if !probed.has_verdict {
+        return None;
+    }
     let (kind, probe, limit) = match (&probed.startup, &probed.liveness) {
         (Some(startup), _) => (ProbeType::Startup, startup, SHORT_STARTUP_SECONDS),
         (None, Some(liveness)) => (ProbeType::Liveness, liveness, SLOW_START_SECONDS),

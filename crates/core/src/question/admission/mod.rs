@@ -13,7 +13,7 @@ mod sysctls;
 
 pub use answers::{KubeletStart, admit};
 pub use order::{random_order, sort};
-pub use placement::CpuSets;
+pub use placement::{CpuSets, Placement};
 pub use plan::{Detail, Planned, plan};
 pub use removals::{PreemptionPlan, plan_removals};
 pub use settled::{Settled, has_ended, settled};
@@ -41,6 +41,8 @@ pub struct AdmissionNode {
     device_flags: Option<&'static str>,
     /// The basis of the answer.
     pub basis: Basis,
+    /// What its managers have given away since; `None`: what their state files say.
+    given: Option<Placement>,
 }
 
 impl AdmissionNode {
@@ -63,7 +65,7 @@ impl AdmissionNode {
         let known: Vec<Warning> = node.fatal_config().map(Warning::from).collect();
         basis.warn_all(node.notes.iter().filter(|note| !known.contains(note)).cloned());
         basis.lack_all(node.fatal_config());
-        Self { node, without, device_flags, basis }
+        Self { node, without, device_flags, basis, given: None }
     }
 
     /// Sets the pods that do not count.
@@ -74,7 +76,22 @@ impl AdmissionNode {
     /// Wraps a node that was gathered elsewhere, with all of its pods, and without its own files.
     pub fn of(node: Node, mut basis: Basis) -> Self {
         basis.assume_all(node.assumed_allocations());
-        Self { node, without: Vec::new(), device_flags: None, basis }
+        Self { node, without: Vec::new(), device_flags: None, basis, given: None }
+    }
+
+    /// Goes on with what the managers have given away; `None`: with what their state files say.
+    pub fn go_on(&mut self, given: Option<Placement>) {
+        self.given = given;
+    }
+
+    /// Returns the managers as they are once the pods that are left out have gone.
+    ///
+    /// # Errors
+    ///
+    /// Fails where the pods are unknown.
+    pub fn managers(&self) -> Result<Placement, Failure> {
+        let others = self.others(None, &mut Basis::default())?.pods;
+        Ok(self.placement(Some(&others)))
     }
 
     /// Returns the CPUs of the containers that run; `None`: no static CPU manager sets any, or it is not known which.

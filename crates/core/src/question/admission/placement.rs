@@ -7,7 +7,7 @@ use crate::question::devices::admission::{DeviceAdmission, NEW, uid_of};
 use kq_admission::{CheckReason, EarlierCheck, NodePod, PlacedContainer, Refusal, qualified};
 use kq_answer::{Basis, Missing, MissingFact};
 use kq_facts::allocatable::reserved;
-use kq_facts::checkpoint::StateFile;
+use kq_facts::checkpoint::{self, StateFile};
 use kq_facts::host::{HostFacts, Text};
 use kq_facts::kubelet_process::DEFAULT_ROOT_DIR;
 use kq_facts::node::Node;
@@ -18,6 +18,7 @@ use kq_k8s::pod::{Container, Pod, ResourceList, ResourceName};
 use kq_k8s::qos::{QosClass, effective_qos_class};
 use kq_managers::cpu_manager::{
     ActiveContainers, Allocation, CpuManager, CpuManagerConfig, CpuOutcome, CpuTopology,
+    StaticPolicy,
 };
 use kq_managers::memory_manager::{KnownMemory, MemoryManager, MemoryProvider, StaticMemory};
 use kq_managers::topology_manager::{
@@ -28,7 +29,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The managers of a node that place containers.
 #[derive(Clone)]
-pub(super) enum Placement {
+pub enum Placement {
     /// No policy of a manager places anything.
     Nothing,
     Managers(Box<Managers>),
@@ -37,7 +38,7 @@ pub(super) enum Placement {
 
 /// Managers of a machine that is not known.
 #[derive(Clone)]
-pub(super) struct UnknownManagers {
+pub struct UnknownManagers {
     /// Why what they do is not known.
     reason: String,
     gates: FeatureGates,
@@ -49,7 +50,7 @@ pub(super) struct UnknownManagers {
 
 /// The managers, with what they have given away.
 #[derive(Clone)]
-pub(super) struct Managers {
+pub struct Managers {
     gates: FeatureGates,
     topology: TopologyManager,
     cpu: CpuManager,
@@ -70,6 +71,13 @@ impl AdmissionNode {
             let pods = others.iter().filter(|it| it.counts).map(|it| it.pod);
             pods.map(|pod| (uid_of(pod, &qualified(pod)), names(pod))).collect()
         };
+        if let (Some(given), Some(others)) = (&self.given, others) {
+            let mut given = given.clone();
+            if let Placement::Managers(managers) = &mut given {
+                managers.active = Some(counted(others));
+            }
+            return given;
+        }
         match Managers::of(&self.node, others.map(counted)) {
             Ok(managers) => Placement::Managers(Box::new(managers)),
             Err(reason) => Placement::Unknown(Box::new(UnknownManagers {
@@ -120,6 +128,26 @@ impl CpuSets {
 }
 
 impl Placement {
+    /// Returns the state files that the managers have written, once they have taken back what belonged to pods that are gone.
+    pub fn state_files(&self) -> Vec<(StateFile, String)> {
+        let Self::Managers(managers) = self else { return Vec::new() };
+        let mut files = Vec::new();
+        let mut cpu = managers.cpu.clone();
+        if cpu.static_policy().is_some() {
+            cpu.set_active(managers.active.clone());
+            cpu.remove_stale();
+            files.push((StateFile::Cpu, checkpoint::cpu_manager::encode(cpu.state()).text));
+        }
+        if let (Some(memory), Some(active)) = (managers.memory.memory(), &managers.active) {
+            let mut memory = memory.clone();
+            if memory.remove_stale(active).is_ok() {
+                let text = checkpoint::memory_manager::encode(&memory.state).text;
+                files.push((StateFile::Memory, text));
+            }
+        }
+        files
+    }
+
     /// Returns the CPUs of containers; `None`: no static CPU manager sets any, or it is not known which.
     pub fn cpu_sets(&self) -> Option<CpuSets> {
         let managers = match self {
@@ -300,10 +328,24 @@ impl Managers {
                 _ => None,
             })
         };
-        let placed = admission.containers.iter().map(|container| PlacedContainer {
-            container: container.name.clone(),
-            cpus: cpus(&container.name).map(|cpus| cpus.to_string()),
-            numa_nodes: container.affinity.numa_nodes.map(|nodes| nodes.iter().collect()),
+        // CPUs may come from elsewhere than the nodes that were agreed on, where those have too few.
+        let topology = self.cpu.static_policy().map(StaticPolicy::topology);
+        let nodes_of = |cpus: &CpuSet| {
+            let nodes: BTreeSet<i64> =
+                cpus.iter().filter_map(|cpu| topology?.numa_node_of(cpu)).collect();
+            nodes.into_iter().collect()
+        };
+        let placed = admission.containers.iter().map(|container| {
+            let cpus = cpus(&container.name);
+            let agreed = container.affinity.numa_nodes;
+            PlacedContainer {
+                container: container.name.clone(),
+                numa_nodes: agreed.map(|agreed| match &cpus {
+                    Some(cpus) => nodes_of(cpus),
+                    None => agreed.iter().collect(),
+                }),
+                cpus: cpus.map(|cpus| cpus.to_string()),
+            }
         });
         placed.filter(|it| it.cpus.is_some() || it.numa_nodes.is_some()).collect()
     }

@@ -1,7 +1,7 @@
 //! The plan for a pod on a node: its admission, and the victims.
 
-use super::AdmissionNode;
 use super::existing_pods::{ExistingPods, UnknownActivity};
+use super::{AdmissionNode, Placement};
 use anyhow::anyhow;
 use kq_admission::preemption::apply::Target;
 use kq_admission::preemption::{
@@ -13,6 +13,7 @@ use kq_admission::{
     finally, qualified, refused_before,
 };
 use kq_answer::{Basis, Failure, Missing, MissingFact, Warning, WarningCode};
+use kq_facts::devices::CheckpointEntry;
 use kq_k8s::pod::Pod;
 use kq_k8s::priority::is_critical_pod;
 use std::collections::BTreeSet;
@@ -33,6 +34,10 @@ pub struct Planned<'n> {
     pub doubtful: Vec<UnknownActivity>,
     /// Why the devices are unknown; `None`: they are known, or the pod requests none.
     pub unknown_devices: Option<String>,
+    /// The managers of CPUs and memory after it.
+    pub managers: Placement,
+    /// The devices that it gets, one way of several.
+    pub devices: Vec<CheckpointEntry>,
     /// The basis of the answer.
     pub basis: Basis,
 }
@@ -94,17 +99,21 @@ pub fn plan<'n>(
         true => about.device_question(&others)?.running(pod, &mut basis)?,
         false => None,
     };
+    let mut managers = about.placement(Some(&others));
     let placed = match pressure.refusals.is_empty() && sysctls.refusals.is_empty() {
-        true => about.placement(Some(&others)).check_new(pod, asked.as_ref(), &mut basis),
+        true => managers.check_new(pod, asked.as_ref(), &mut basis),
         false => EarlierCheck {
             check: "placement",
             because: CheckReason::RefusedBefore,
             refusals: Vec::new(),
         },
     };
-    let (decided, unknown_devices) = match asked {
-        Some(mut devices) => (devices.decide_new(pod, &mut basis), devices.unknown),
-        None => (DeviceDecision::default(), None),
+    let (decided, devices, unknown_devices) = match asked {
+        Some(mut devices) => {
+            let decided = devices.decide_new(pod, &mut basis);
+            (decided, devices.given_to(pod), devices.unknown)
+        }
+        None => (DeviceDecision::default(), Vec::new(), None),
     };
     let before = [pressure, sysctls, placed, decided.check()];
     let counted: Vec<&Pod> = others.iter().filter(|it| it.counts).map(|it| it.pod).collect();
@@ -167,6 +176,8 @@ pub fn plan<'n>(
         counted,
         doubtful,
         unknown_devices,
+        managers,
+        devices,
         basis,
     })
 }

@@ -5,7 +5,11 @@ use anyhow::anyhow;
 use kq_answer::Failure;
 use kq_cgroup::plan::Plan;
 use kq_cgroup::shares::{CpuShares, Sibling, Values, shares};
+use kq_facts::allocatable::reserved;
 use kq_facts::cgroup_tree::CgroupPath;
+use kq_facts::node_config::NodeConfig;
+use kq_k8s::cpuset::CpuSet;
+use kq_k8s::go_text::parse_bool;
 use kq_k8s::pod::ResourceName;
 use kq_k8s::quantity::Quantity;
 
@@ -60,6 +64,7 @@ impl SharesOptions {
             true => Values::Planned,
             false => kernel(input, plan)?,
         };
+        let cpus = (cpus, strictly_reserved(input));
         let mut divided = shares(plan, values, cpus, &self.siblings, input.basis(plan));
         // Pods that are not selected compete, too.
         divided.items.retain(|share| match (share.namespace, &share.pod) {
@@ -68,6 +73,26 @@ impl SharesOptions {
         });
         Ok((divided, values))
     }
+}
+
+/// Returns how many CPUs no container runs on: those that the static CPU manager reserves with `strict-cpu-reservation`
+/// (`NewStaticPolicy` in `pkg/kubelet/cm/cpumanager/policy_static.go`).
+fn strictly_reserved(input: &PlanInput) -> u64 {
+    let NodeConfig { config, capacity, reservations, .. } = &input.node;
+    let is_strict = config.cpu_manager_policy_options.get("strict-cpu-reservation");
+    if config.cpu_manager_policy != "static"
+        || is_strict.is_none_or(|text| parse_bool(text) != Ok(true))
+    {
+        return 0;
+    }
+    let named = config.reserved_system_cpus.parse::<CpuSet>().ok().filter(|it| !it.is_empty());
+    let count = match named {
+        Some(named) => i64::try_from(named.len()).unwrap_or(i64::MAX),
+        None => capacity
+            .get(&ResourceName::Cpu)
+            .map_or(0, |there_is| reserved(&ResourceName::Cpu, there_is, reservations).value()),
+    };
+    u64::try_from(count).unwrap_or_default()
 }
 
 /// Returns the values of the kernel.

@@ -8,8 +8,8 @@ use kq_admission::{
     qualified,
 };
 use kq_answer::{Basis, Failure, Missing, MissingFact};
-use kq_facts::checkpoint::device::PodDevices;
-use kq_facts::devices::CheckpointFact;
+use kq_facts::checkpoint::device::{PodDevice, PodDeviceKey, PodDevices, PodDevicesEntry};
+use kq_facts::devices::{CheckpointEntry, CheckpointFact};
 use kq_facts::node::Node;
 use kq_facts::node_object::NodeObject;
 use kq_facts::node_pods::NodePods;
@@ -344,6 +344,22 @@ impl DeviceAdmission {
             machine: &self.manager.machine,
             allocations: Vec::new(),
         })
+    }
+
+    /// Returns what it has given to a new pod, as its checkpoint has it.
+    pub fn given_to(&self, pod: &Pod) -> Vec<CheckpointEntry> {
+        let uid = uid_of(pod, NEW);
+        let entry = |(key, given): (&PodDeviceKey, &PodDevice)| {
+            let nodes = given.devices.iter();
+            CheckpointEntry::from(PodDevicesEntry {
+                pod_uid: key.pod_uid.clone(),
+                container_name: key.container_name.clone(),
+                resource_name: key.resource_name.clone(),
+                device_ids: Some(nodes.map(|(node, ids)| (*node, Some(ids.clone()))).collect()),
+                alloc_resp: Some(given.answer.clone().unwrap_or_default()),
+            })
+        };
+        self.state.pod_devices.of_pod(&uid).map(entry).collect()
     }
 
     /// Decides about a pod that is new to the node. Unknown facts are reported as missing.

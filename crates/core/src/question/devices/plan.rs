@@ -18,12 +18,15 @@ use kq_facts::needs::Needs;
 use kq_facts::node::Node;
 use kq_facts::node_pods::{NodePods, Standing};
 use kq_facts::pod_selector::{PodSelector, several_pods};
+use kq_k8s::defaults::apply_api_defaults;
 use kq_k8s::kubelet_rules::RuleArea;
 use kq_k8s::patch_fixes::PatchFault;
 use kq_k8s::pod::{OsRefusal, Pod};
+use kq_k8s::qos::{QosClass, effective_qos_class};
 use kq_managers::manager::allocate::{
     AllocationContext, Choice, Outcome, Pool, Preference, in_order,
 };
+use kq_managers::manager::topology::TopologyPolicy;
 use kq_managers::manager::{ManagerState, PluginOptions, Plugins, SilentPlugins};
 use kq_managers::plan::{
     AdmissionContext, DevicePlan, Now, PlannedPod, PodToPlan, UnhealthyDevice, UnknownFacts,
@@ -240,6 +243,9 @@ pub fn device_plan<P: PlanPlugins>(
     ));
     let (manager, doubts) = options.topology.manager(node, &state, &mut basis)?;
     let doubts = UnknownFacts { devices: unknown, ..doubts };
+    if manager.policy != TopologyPolicy::None {
+        basis.lack_all(placed_with_others(node, &to_plan));
+    }
     let asked = to_plan.iter().flat_map(|planned| asked_resources(&planned.pod));
     let has_healthy =
         |name: &&str| state.healthy.get(*name).is_some_and(|healthy| !healthy.is_empty());
@@ -293,6 +299,29 @@ pub fn device_plan<P: PlanPlugins>(
     planned.basis.assume_all(node.kubelet.version.certainty(RuleArea::Managers));
     planned.basis.lack_all(node.missing_config());
     Ok(planned)
+}
+
+/// Returns what is missing of pods whose devices the topology manager aligns with CPUs and memory of their own.
+fn placed_with_others<'p>(
+    node: &'p Node,
+    to_plan: &'p [PodToPlan],
+) -> impl Iterator<Item = Missing> + 'p {
+    let config = node.config();
+    let places = config.cpu_manager_policy == "static" || config.memory_manager_policy == "Static";
+    let is_placed = move |pod: &&Pod| {
+        // A manifest may name limits alone.
+        let mut pod = Pod::clone(pod);
+        apply_api_defaults(&mut pod, &node.kubelet.rules);
+        places && effective_qos_class(&pod, node.kubelet.rules.gates) == QosClass::Guaranteed
+    };
+    to_plan.iter().map(|planned| &planned.pod).filter(is_placed).map(|pod| {
+        let pod = qualified(pod);
+        let text = format!(
+            "whether the devices of {pod} can be aligned with its CPUs and memory: only devices are considered here (kq \
+             admit explain)"
+        );
+        Missing::new(MissingFact::Placement, text).about(pod)
+    })
 }
 
 /// Returns the pods of the node that are meant.

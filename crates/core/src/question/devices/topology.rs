@@ -88,13 +88,6 @@ impl TopologyOptions {
                     ["--kubelet-version"],
                 ));
             }
-            if config.cpu_manager_policy == "static" || config.memory_manager_policy == "Static" {
-                basis.assume(
-                    "the managers of CPUs and memory give no NUMA hints: only devices are \
-                     considered"
-                        .to_owned(),
-                );
-            }
             let options = &config.topology_manager_policy_options;
             if options.get("prefer-closest-numa-nodes").is_some_and(|it| it == "true") {
                 basis.assume(

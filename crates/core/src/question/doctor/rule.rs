@@ -312,8 +312,8 @@ pub enum Devices {
     Double { resource: String, device: String, reason: String },
     #[text("{device} of {resource}: {reason}")]
     #[leads_to(
-        "the container keeps the device until its pod is deleted; a restart of the kubelet changes \
-         nothing"
+        "the container keeps the device until its pod is deleted; a restart of the kubelet gives it \
+         no other one"
     )]
     #[advice("read the plugin's log; delete the pod to get another device")]
     #[command("kq devices list")]

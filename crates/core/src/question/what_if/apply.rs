@@ -6,7 +6,7 @@ use crate::what_if::change::{Change, Resize, TaintChange};
 use anyhow::{Context, anyhow};
 use kq_admission::qualified;
 use kq_answer::origin::Origin;
-use kq_answer::{Basis, Failure};
+use kq_answer::{Basis, Failure, Warning, WarningCode};
 use kq_facts::config_on_disk::{ConfigContent, ConfigText};
 use kq_facts::devices::CheckpointFact;
 use kq_facts::host::Text;
@@ -22,7 +22,7 @@ use kq_facts::snapshot::RecordedPods;
 use kq_facts::state_files::STATE_FILES;
 use kq_facts::stats_summary::FsStats;
 use kq_facts::workloads::{effective_uid, pod_id};
-use kq_k8s::manifest::LoadedPod;
+use kq_k8s::manifest::{LoadedPod, Workload};
 use kq_k8s::nearest::nearest;
 use kq_k8s::pod::{Annotations, Container, Pod, PodStatus, ResourceName, ResourceRequirements};
 use kq_k8s::priority::{is_mirror_pod, is_static_pod};
@@ -56,6 +56,14 @@ impl ChangeFiles {
         self.config.iter_mut().for_each(ConfigContent::redact);
         self.pods.values_mut().for_each(|pods| redact_pods(pods));
     }
+}
+
+/// Says that a workload has more pods than the one that is added.
+fn others_of(workload: &Workload) -> Option<Warning> {
+    let replicas = workload.replicas.filter(|replicas| *replicas > 1)?;
+    let Workload { kind, name, .. } = workload;
+    let text = format!("{kind} {name} has {replicas} pods: one is added to this node");
+    Some(Warning::new(WarningCode::PodManifest, text).about(name))
 }
 
 /// Fails for a fact that a change needs and the node lacks.
@@ -151,6 +159,7 @@ pub fn apply(
             let mut pods = files.pods.get(file).cloned().unwrap_or_default();
             let name = node(state, change)?.metadata.name.clone();
             for loaded in &mut pods {
+                basis.warn_all(loaded.source.workload.iter().filter_map(others_of));
                 arrive(&mut loaded.pod, &name, *is_static);
                 let old = before.snapshot.pods.value().into_iter().flat_map(|it| &it.pods);
                 loaded.pod.metadata.create_after(old.map(|it| &it.pod.metadata));

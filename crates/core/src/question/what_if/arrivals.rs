@@ -6,6 +6,8 @@ use crate::question::admission::{AdmissionNode, Detail, Planned, plan, sort};
 use crate::what_if::OpenCause;
 use kq_admission::qualified;
 use kq_answer::{Basis, Failure};
+use kq_facts::checkpoint::StateFile;
+use kq_facts::devices::CheckpointEntry;
 use kq_k8s::pod::Pod;
 use kq_k8s::priority::is_critical_pod;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,6 +20,17 @@ const MOST_PERMUTED: usize = 4;
 pub struct Arrivals {
     pub new: BTreeMap<String, Arrival>,
     pub victims: BTreeMap<String, Victim>,
+    /// What the kubelet has written down of them, in the order of the names.
+    pub written: Written,
+}
+
+/// What a kubelet writes down of the pods that it admits.
+#[derive(Clone, Debug, Default)]
+pub struct Written {
+    /// The state files of the managers of CPUs and memory.
+    pub files: Vec<(StateFile, String)>,
+    /// The new entries of the checkpoint of devices.
+    pub devices: Vec<CheckpointEntry>,
 }
 
 /// The ends of a new pod.
@@ -51,6 +64,7 @@ struct OneOrder {
     killed: BTreeMap<String, String>,
     possible: BTreeMap<String, String>,
     certain: BTreeSet<String>,
+    written: Written,
 }
 
 impl Arrivals {
@@ -72,7 +86,7 @@ impl Arrivals {
         let is_admitted = |name: &String| first.new.get(name).is_some_and(Option::is_none);
         // If all others are admitted without a victim in one order, they are in every order.
         let is_easy = rest.iter().all(is_admitted) && first.possible.is_empty();
-        let mut arrivals = Self::default();
+        let mut arrivals = Self { written: first.written.clone(), ..Self::default() };
         let is_whole = rest.len() <= MOST_PERMUTED;
         let others = if is_easy { Vec::new() } else { orders(&rest) };
         let mut all = vec![first];
@@ -163,6 +177,7 @@ impl OneOrder {
         let mut found = Self::default();
         let (mut later, mut gone): (BTreeSet<String>, BTreeSet<String>) =
             (order.iter().cloned().collect(), refused.clone());
+        about.go_on(None);
         for name in order {
             later.remove(name);
             about.leave_out(later.iter().chain(&gone).cloned().collect());
@@ -170,10 +185,14 @@ impl OneOrder {
             let Some(pod) = pods.into_iter().find(|pod| qualified(pod) == *name) else { continue };
             let planned = plan(about, pod, |others| sort(others, &[]), Detail::BRIEF)?;
             let refusal = refusal(&planned);
+            let managers = planned.managers.clone();
             if let Some(basis) = &mut basis {
                 take(basis, planned.basis.clone());
             }
-            gone.extend(refusal.is_some().then(|| name.clone()));
+            match refusal {
+                Some(_) => gone.extend([name.clone()]),
+                None => found.written.devices.extend_from_slice(&planned.devices),
+            }
             found.new.insert(name.clone(), refusal);
             let named = |at: &usize| planned.counted.get(*at).map(|pod: &&Pod| qualified(pod));
             for victim in planned.choice.possible.iter().filter_map(named) {
@@ -184,7 +203,12 @@ impl OneOrder {
                 found.killed.insert(victim.clone(), name.clone());
                 gone.insert(victim);
             }
+            drop(planned);
+            about.go_on(Some(managers));
         }
+        about.leave_out(gone.into_iter().collect());
+        found.written.files = about.managers()?.state_files();
+        about.go_on(None);
         Ok(found)
     }
 }

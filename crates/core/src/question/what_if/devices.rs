@@ -1,6 +1,6 @@
 //! The effect of a kubelet restart on pods with devices.
 
-use super::pods::Transition;
+use super::pods::{Transition, missing_in};
 use super::state::NodeState;
 use crate::kubelet_start::StartFinding;
 use crate::question::device_panic::device_panic;
@@ -11,7 +11,6 @@ use kq_answer::Subject;
 use kq_facts::devices::DeviceFacts;
 use kq_facts::workloads::effective_uid;
 use kq_k8s::pod::Pod;
-use std::collections::BTreeSet;
 
 impl Transition<'_> {
     /// Reports the pods that hold a device which its plugin lists no longer, as `kq devices plan --unhealthy` does.
@@ -25,9 +24,9 @@ impl Transition<'_> {
             Ok(holders) => holders,
             Err(failure) => return vec![super::missing("the holders of devices", &failure)],
         };
-        let lost: BTreeSet<&str> =
-            pods.iter().filter(|it| it.result.is_lost()).map(|it| it.pod.as_str()).collect();
-        let stay = holders.into_iter().filter(|holder| !lost.contains(&*holder.pod));
+        let mut lost = missing_in(self.before.state, self.after.state);
+        lost.extend(pods.iter().filter(|it| it.result.is_lost()).map(|it| it.pod.clone()));
+        let stay = holders.into_iter().filter(|holder| !lost.contains(&holder.pod));
         let effect = |holder: Holder| {
             let subject = Subject::Pod { pod: holder.pod.clone(), container: None };
             Effect::new(subject, WhatIfRule::DeviceHeld(holder))

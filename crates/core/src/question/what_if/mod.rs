@@ -61,6 +61,7 @@ pub fn what_if(
     for change in changes {
         resized.extend(apply::apply(before, &mut after, change, files, &mut basis)?);
     }
+    pods::take_back(before, &mut after);
     let restarts = changes.iter().any(Change::restarts_kubelet);
     let mut items = Vec::new();
     let start = match restarts {
@@ -105,7 +106,7 @@ pub fn what_if(
     let (mut pods, mut values, mut knows_pods) = (Vec::new(), Vec::new(), true);
     if starts != Some(false) {
         match transition.pods(&mut basis) {
-            Ok(PodEffects { outcomes, findings }) => {
+            Ok(PodEffects { outcomes, findings, .. }) => {
                 items.extend(findings);
                 items.extend(summary(&outcomes));
                 pods = outcomes;

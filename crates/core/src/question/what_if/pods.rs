@@ -1,7 +1,7 @@
 //! The effect of a change on the pods.
 
 use super::actuation::Actuation;
-use super::arrivals::{Arrival, Arrivals, Victim};
+use super::arrivals::{Arrival, Arrivals, Victim, Written};
 use super::described::Described;
 use super::resizes::{ResizeAnswer, Resizes};
 use super::state::NodeState;
@@ -15,9 +15,10 @@ use crate::what_if::{
 use kq_admission::preemption::ReadmissionResult;
 use kq_admission::{qualified, untolerated_taint};
 use kq_answer::{Basis, Failure, Subject};
+use kq_facts::checkpoint::StateFile;
 use kq_facts::checkpoint::pod_allocation::PodAllocations;
 use kq_facts::workloads::pod_id;
-use kq_k8s::pod::Pod;
+use kq_k8s::pod::{Container, ContainerState, ContainerStatus, Pod};
 use kq_k8s::priority::is_static_pod;
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,6 +29,8 @@ pub struct PodEffects {
     /// Each pod.
     pub outcomes: Vec<PodOutcome>,
     pub findings: Vec<Effect>,
+    /// What the kubelet has written down of new pods.
+    written: Written,
 }
 
 /// A node before and after a change, and the transition between the two.
@@ -158,7 +161,7 @@ impl Transition<'_> {
             basis.assume(NO_UID_IN_MANIFEST);
         }
         self.shut_down(&pods, &added, &mut outcomes, basis);
-        Ok(PodEffects { outcomes, findings: Vec::new() })
+        Ok(PodEffects { outcomes, ..PodEffects::default() })
     }
 
     /// Ends the pods that the kubelet ends before a reboot. Static pods start again with the kubelet.
@@ -187,11 +190,7 @@ impl Transition<'_> {
 
     /// Returns the pods of files that are added to the node.
     fn added(&self) -> BTreeSet<String> {
-        let names = |state: &NodeState| -> BTreeSet<String> {
-            let pods = state.snapshot.pods.value().into_iter().flat_map(|it| &it.pods);
-            pods.map(|loaded| qualified(&loaded.pod)).collect()
-        };
-        names(self.after.state).difference(&names(self.before.state)).cloned().collect()
+        missing_in(self.after.state, self.before.state)
     }
 
     /// Returns the static pods whose manifests are replaced.
@@ -244,6 +243,7 @@ impl Transition<'_> {
             }
             effects.outcomes.push(outcome);
         }
+        effects.written.clone_from(&arrivals.written);
         for outcome in &mut effects.outcomes {
             if let Some(victim) = arrivals.victims.get(&outcome.pod) {
                 kill(outcome, victim);
@@ -259,9 +259,28 @@ impl Transition<'_> {
         let outcomes = effects.outcomes.iter().filter(|it| it.result.is_lost());
         let reported: Vec<String> = outcomes.map(|it| it.pod.clone()).collect();
         // A pod that ends with the change takes no room at the next start.
-        let node = match self.after_reclaim() {
-            Some(state) => state.node()?,
-            None => self.after.kubelet()?.clone(),
+        let is_new = |it: &&PodOutcome| {
+            matches!(it.result, PodResult::Starts) || it.or_else.contains(&PodResult::Starts)
+        };
+        let new = effects.outcomes.iter().filter(is_new);
+        let new: BTreeSet<String> = new.map(|it| it.pod.clone()).collect();
+        // Whether the kubelet gives them what they ask for is open already.
+        let open = effects.outcomes.iter().filter(|it| is_new(it) && !it.or_else.is_empty());
+        let open: BTreeSet<String> = open.map(|it| it.pod.clone()).collect();
+        let reclaimed = self.after_reclaim();
+        let node = match (reclaimed, new.is_empty()) {
+            (None, true) => self.after.kubelet()?.clone(),
+            (Some(state), true) => state.node()?,
+            (reclaimed, false) => {
+                let mut state = reclaimed.unwrap_or_else(|| self.after.state.clone());
+                state.put_state_files(&effects.written.files);
+                let devices = state.snapshot.devices.as_mut();
+                if let Some(checkpoint) = devices.and_then(|it| it.checkpoint.found.as_mut()) {
+                    checkpoint.value.entries.extend_from_slice(&effects.written.devices);
+                }
+                run(&mut state, &new);
+                state.node()?
+            }
         };
         let about = AdmissionNode::with_flags(node, reported.clone(), None);
         let mut ends: BTreeMap<NextEnd, Vec<String>> = BTreeMap::new();
@@ -270,7 +289,8 @@ impl Transition<'_> {
                 true => end.ends() && !now.ends(),
                 false => end.may_end(),
             });
-            if end.may_end() && is_worse && !reported.contains(&end.pod) {
+            let is_told = reported.contains(&end.pod) || open.contains(&end.pod);
+            if end.may_end() && is_worse && !is_told {
                 let pod = end.pod.clone();
                 ends.entry(NextEnd::of(end)).or_default().push(pod);
             }
@@ -379,6 +399,46 @@ pub(super) fn survival(pod: &Pod, cause: Option<RestartCause>) -> PodResult {
             PodResult::Ends
         }
         Some(_) => PodResult::Restarts,
+    }
+}
+
+/// Returns the pods that one state has and another one lacks.
+pub(super) fn missing_in(has: &NodeState, lacks: &NodeState) -> BTreeSet<String> {
+    let names = |state: &NodeState| -> BTreeSet<String> {
+        let pods = state.snapshot.pods.value().into_iter().flat_map(|it| &it.pods);
+        pods.map(|loaded| qualified(&loaded.pod)).collect()
+    };
+    names(has).difference(&names(lacks)).cloned().collect()
+}
+
+/// Takes back the CPUs of pods that are removed: the CPU manager of the kubelet that runs writes its state file anew within
+/// seconds (`reconcileState` in `cpu_manager.go`). The memory manager does so when it admits a pod.
+pub(super) fn take_back(before: &NodeState, after: &mut NodeState) {
+    let removed = missing_in(before, after);
+    let Some(node) = before.node().ok().filter(|_| !removed.is_empty()) else { return };
+    // What is not known of the managers changes nothing.
+    let removed = removed.into_iter().collect();
+    let managers = AdmissionNode::with_flags(node, removed, None).managers();
+    if let Ok(managers) = managers {
+        let mut files = managers.state_files();
+        files.retain(|(file, _)| *file == StateFile::Cpu);
+        after.put_state_files(&files);
+    }
+}
+
+/// Lets the containers of new pods run.
+fn run(state: &mut NodeState, new: &BTreeSet<String>) {
+    let pods = state.snapshot.pods.found.iter_mut().flat_map(|found| &mut found.value.pods);
+    for pod in pods.map(|loaded| &mut loaded.pod).filter(|pod| new.contains(&qualified(pod))) {
+        let running = |container: &Container| ContainerStatus {
+            name: container.name.clone(),
+            state: ContainerState { running: Some(Default::default()), ..Default::default() },
+            ..ContainerStatus::default()
+        };
+        pod.status.phase = "Running".to_owned();
+        pod.status.container_statuses = pod.spec.containers.iter().map(running).collect();
+        let sidecars = pod.spec.init_containers.iter().filter(|it| it.restarts_always());
+        pod.status.init_container_statuses = sidecars.map(running).collect();
     }
 }
 

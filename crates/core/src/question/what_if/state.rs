@@ -5,8 +5,10 @@ use crate::question::start::examine_start;
 use kq_answer::origin::Origin;
 use kq_answer::{Basis, Failure};
 use kq_facts::cgroup_mode::CgroupDriver;
+use kq_facts::checkpoint::StateFile;
 use kq_facts::config_on_disk::ConfigOnDisk;
 use kq_facts::describe::ConfigSource;
+use kq_facts::host::Text;
 use kq_facts::kubelet::check_typed;
 use kq_facts::kubelet_config::Source;
 use kq_facts::live::config_source;
@@ -113,6 +115,16 @@ impl NodeState {
             });
         }
         examination
+    }
+
+    /// Puts the contents of state files into the facts, of those that are known.
+    pub fn put_state_files(&mut self, files: &[(StateFile, String)]) {
+        let Some(known) = &mut self.snapshot.state_files else { return };
+        for (file, text) in files {
+            if let Some(known) = known.files.get_mut(file.name()) {
+                *known = Text::Read(text.clone());
+            }
+        }
     }
 
     /// Replaces the configuration.
