@@ -106,9 +106,12 @@ pub fn plan(mut inputs: Inputs<'_>) -> ImageGcPlan {
     };
     let may_be_used = inputs.uses.volumes_unknown.is_some();
     let found = inputs.image_fs.as_ref().ok().and_then(|(fs, _)| fs.usage());
-    let freed_by_age = (inputs.trigger == Trigger::Periodic && policy.is_collecting())
-        .then(|| FreedByAge::of(&inputs, &images, &known, records.clone(), cycle, age))
-        .unwrap_or_default();
+    let freed_by_age = match inputs.trigger {
+        Trigger::Periodic if policy.is_collecting() => {
+            FreedByAge::of(&inputs, &images, &known, records.clone(), cycle, age)
+        }
+        _ => FreedByAge::default(),
+    };
     let disk = inputs.image_fs.as_ref().ok().map(|(fs, _)| *fs);
     let wanted = |freed: u64| disk.and_then(|fs| fs.with(freed).usage()?.amount_to_free(&policy));
     let at_most_wanted = wanted(freed_by_age.at_least);
