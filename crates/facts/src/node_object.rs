@@ -92,6 +92,9 @@ pub struct NodeCondition {
     /// Why, in one word: `KubeletNotReady`.
     #[serde(deserialize_with = "null_as_default", skip_serializing_if = "String::is_empty")]
     pub reason: String,
+    /// Why a node is not ready, in the kubelet's words.
+    #[serde(deserialize_with = "null_as_default", skip_serializing_if = "String::is_empty")]
+    pub message: String,
     /// When the kubelet last reported it: RFC 3339.
     #[serde(rename = "lastHeartbeatTime", skip_serializing_if = "Option::is_none")]
     pub last_heartbeat_time: Option<String>,
@@ -124,6 +127,9 @@ fn pressure<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<NodeCondit
     let mut conditions =
         Option::<Vec<NodeCondition>>::deserialize(deserializer)?.unwrap_or_default();
     conditions.retain(|it| it.kind == "Ready" || it.kind.ends_with("Pressure"));
+    for condition in conditions.iter_mut().filter(|it| it.kind != "Ready" || it.status == "True") {
+        condition.message.clear();
+    }
     Ok(conditions)
 }
 

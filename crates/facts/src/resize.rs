@@ -13,36 +13,41 @@ use std::collections::BTreeMap;
 
 /// The resources of pods by UID, as one of the kubelet's files has them.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct RecordedResources(PodAllocations);
+pub struct RecordedResources {
+    pods: PodAllocations,
+    /// There is no such file.
+    is_absent: bool,
+}
 
 impl RecordedResources {
     /// Reads one of the files; one that is not there holds nothing.
     /// Fails with the reason for a file that cannot be read or understood.
     pub fn parse(text: Option<&Text>) -> Result<Self, String> {
         let text = match text {
-            None | Some(Text::Absent) => return Ok(Self::default()),
+            None => return Ok(Self::default()),
+            Some(Text::Absent) => return Ok(Self { is_absent: true, ..Self::default() }),
             Some(Text::Unreadable(reason)) => return Err(reason.clone()),
             Some(Text::Read(text)) => text,
         };
         // The contents are useful even if the checksum is wrong, which kq devices verify reports.
-        Ok(Self(load(text.as_bytes()).shown?))
+        Ok(Self { pods: load(text.as_bytes()).shown?, is_absent: false })
     }
 
     /// Returns the UIDs of the recorded pods.
     pub fn uids(&self) -> impl Iterator<Item = &str> {
-        self.0.keys().map(String::as_str)
+        self.pods.keys().map(String::as_str)
     }
 
     /// Returns true if a pod is recorded.
     fn knows(&self, pod: &Pod) -> bool {
-        self.0.contains_key(effective_uid(pod))
+        self.pods.contains_key(effective_uid(pod))
     }
 
     /// Puts the recorded amounts into a pod, and returns true if that changes anything
     /// (`updatePodFromAllocation`, `pkg/kubelet/allocation/allocation_manager.go`). What the pod has as a whole
     /// is that of the file alone where it can be resized: one that the file lacks is removed.
     pub fn put_into(&self, pod: &mut Pod, rules: &KubeletRules) -> bool {
-        let Some(recorded) = self.0.get(effective_uid(pod)) else { return false };
+        let Some(recorded) = self.pods.get(effective_uid(pod)) else { return false };
         let mut changed = false;
         let spec = &mut pod.spec;
         for container in spec.containers.iter_mut().chain(&mut spec.init_containers) {
@@ -96,12 +101,30 @@ pub fn put_allocated(
             false => Allocation::AsAsked,
         };
     }
+    // These kubelets read the file alone.
+    if recorded.is_absent && rules.counts_by_allocations() {
+        return Allocation::AsAsked;
+    }
     let is_known = pod.status.allocated_resources.is_some()
         || pod.status.container_statuses.iter().any(|it| it.allocated_resources.is_some());
     match put_reported(pod) {
         true => Allocation::Reported,
         false if !is_known && waits_for_resize(pod) => Allocation::Unknown,
         false => Allocation::AsAsked,
+    }
+}
+
+/// The kubelet's word for a resize that waits for room.
+const DEFERRED: &str = "Deferred";
+
+/// Returns the condition of a resize that the kubelet has not granted: whether it waits for room, and the kubelet's words.
+pub fn pending_resize(pod: &Pod) -> Option<(bool, &str)> {
+    let mut conditions = pod.status.conditions.iter();
+    let condition = conditions.find(|it| it.kind == "PodResizePending" && it.status != "False");
+    match condition {
+        Some(condition) => Some((condition.reason == DEFERRED, &condition.message)),
+        // Before 1.33, a field has it.
+        None => (pod.status.resize == DEFERRED).then_some((true, "")),
     }
 }
 
@@ -209,14 +232,23 @@ fn differ(one: &Pod, other: &Pod) -> bool {
 /// anything.
 fn put_reported(pod: &mut Pod) -> bool {
     let statuses = pod.status.container_statuses.iter().chain(&pod.status.init_container_statuses);
-    let allocated: BTreeMap<&str, &ResourceList> = statuses
-        .filter_map(|status| Some((status.name.as_str(), status.allocated_resources.as_ref()?)))
+    let allocated: BTreeMap<&str, Reported<'_>> = statuses
+        .map(|status| {
+            let reported = (status.allocated_resources.as_ref(), status.resources.as_ref());
+            (status.name.as_str(), reported)
+        })
         .collect();
+    let waits = waits_for_resize(pod);
     let mut changed = false;
     let spec = &mut pod.spec;
     for container in spec.containers.iter_mut().chain(&mut spec.init_containers) {
-        if let Some(allocated) = allocated.get(container.name.as_str()) {
-            changed |= put_requests(&mut container.resources, allocated);
+        let Some((Some(allocated), effective)) = allocated.get(container.name.as_str()) else {
+            continue;
+        };
+        changed |= put_requests(&mut container.resources, allocated);
+        // Only requests are reported as allocated. Until a resize is granted, the limits are those in effect.
+        if let Some(effective) = effective.filter(|_| waits) {
+            changed |= put_limits(&mut container.resources, &effective.limits);
         }
     }
     if let (Some(own), Some(allocated)) = (&mut spec.resources, &pod.status.allocated_resources) {
@@ -234,6 +266,21 @@ fn put_requests(own: &mut ResourceRequirements, allocated: &ResourceList) -> boo
             own.requests.insert(name.clone(), amount.clone());
             changed = true;
         }
+    }
+    changed
+}
+
+/// Puts the limits in effect over those of the spec.
+fn put_limits(own: &mut ResourceRequirements, effective: &ResourceList) -> bool {
+    let mut changed = false;
+    for name in [ResourceName::Cpu, ResourceName::Memory] {
+        match (own.limits.get(&name), effective.get(&name)) {
+            (Some(own), Some(effective)) if own.compare(effective).is_eq() => continue,
+            (None, None) => continue,
+            (_, Some(limit)) => _ = own.limits.insert(name, limit.clone()),
+            (Some(_), None) => _ = own.limits.remove(&name),
+        }
+        changed = true;
     }
     changed
 }
@@ -403,7 +450,8 @@ mod tests {
     fn what_cannot_be_read_is_no_empty_file() {
         let read = |text: &str| RecordedResources::parse(Some(&Text::Read(text.to_owned())));
         assert_eq!(RecordedResources::parse(None), Ok(RecordedResources::default()));
-        assert_eq!(RecordedResources::parse(Some(&Text::Absent)), Ok(RecordedResources::default()));
+        let absent = RecordedResources { is_absent: true, ..RecordedResources::default() };
+        assert_eq!(RecordedResources::parse(Some(&Text::Absent)), Ok(absent));
         assert!(read("{}").is_err() && read(r#"{"data":"{"}"#).is_err());
         assert_eq!(
             RecordedResources::parse(Some(&Text::Unreadable("permission denied".to_owned()))),

@@ -51,6 +51,22 @@ pub fn assign_list(
     Ok(())
 }
 
+/// Returns the settings that stand for a field with pairs: `kubeReserved.cpu=1` for `kubeReserved=cpu=1`, where the field has
+/// entries of its own; `None`: it has none, or the text is of another form.
+pub fn entries_of(field: &str, text: &str) -> Option<Vec<String>> {
+    let path = format!("{field}.x");
+    let (parts, is_text) = path_parts(&path);
+    if field.contains('.') || !is_text || parts.len() != 2 {
+        return None;
+    }
+    let entry = |entry: &str| {
+        let (name, value) = entry.split_once(['=', '<'])?;
+        let is_name = !name.is_empty() && !name.contains(|c: char| c.is_whitespace() || c == '{');
+        is_name.then(|| format!("{field}.{}={}", name.trim(), value.trim()))
+    };
+    text.split(',').map(entry).collect()
+}
+
 /// Sets a field from a flag, which the kubelet applies when its configuration has its defaults.
 ///
 /// # Errors

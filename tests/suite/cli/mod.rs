@@ -163,6 +163,7 @@ mod node_args;
 /// What is shown of the texts of others.
 mod output;
 /// Inputs that are pipes: of a shell, and a named one without a writer.
+mod pending_resize;
 mod pipes;
 /// `kq cgroup plan`: what pods get.
 mod plan;

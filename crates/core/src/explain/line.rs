@@ -279,7 +279,7 @@ impl Line {
                     (text, &quoted[at..])
                 }
                 None => {
-                    let end = value.find(char::is_whitespace).unwrap_or(value.len());
+                    let end = unquoted_end(value);
                     (value[..end].to_owned(), &value[end..])
                 }
             };
@@ -295,6 +295,13 @@ impl Line {
     fn pair(&mut self, key: &str, value: String) {
         if MESSAGE_KEYS.contains(&key) && value.contains(' ') || key == "err" || key == "error" {
             self.texts.push(value.clone());
+        }
+        // A structure: klog writes a condition as JSON.
+        if value.starts_with('{')
+            && let Ok(Value::Object(fields)) = serde_json::from_str(&value)
+            && let Some(Value::String(message)) = fields.get("message")
+        {
+            self.texts.push(message.clone());
         }
         if key == "reason" && self.reason.is_none() && !value.contains(' ') {
             self.reason = Some(value.clone());
@@ -507,6 +514,40 @@ fn key_at(text: &str) -> Option<(&str, &str)> {
     is_key.then_some((key, value))
 }
 
+/// Returns the end of a value without quotes: a blank, but for those within brackets.
+fn unquoted_end(value: &str) -> usize {
+    let (mut depth, mut is_text, mut is_escaped) = (0_usize, false, false);
+    for (at, char) in value.char_indices() {
+        match char {
+            _ if is_escaped => is_escaped = false,
+            '\\' if is_text => is_escaped = true,
+            '"' => is_text = !is_text,
+            _ if is_text => {}
+            '{' | '[' => depth += 1,
+            '}' | ']' => depth = depth.saturating_sub(1),
+            _ if depth == 0 && char.is_whitespace() => return at,
+            _ => {}
+        }
+    }
+    // What is cut ends at the first blank.
+    let is_whole = depth == 0 && !is_text;
+    value.find(char::is_whitespace).filter(|_| !is_whole).unwrap_or(value.len())
+}
+
+/// Returns true if a text is nothing but keys with their values.
+fn is_all_keys(text: &str) -> bool {
+    let mut rest = text.trim_start();
+    while !rest.is_empty() {
+        let Some((_, value)) = key_at(rest) else { return false };
+        rest = match value.strip_prefix('"') {
+            Some(quoted) => &quoted[unquoted(quoted).1..],
+            None => &value[unquoted_end(value)..],
+        }
+        .trim_start();
+    }
+    true
+}
+
 /// Returns the place of the first ` key="value"` of a text whose message is not quoted. Nothing but keys follows it: in
 /// `plugin type="flannel" failed` it is part of a sentence.
 fn first_key(text: &str) -> Option<usize> {
@@ -517,8 +558,7 @@ fn first_key(text: &str) -> Option<usize> {
         }
         let (_, value) = key_at(&text[start..])?;
         let (_, end) = unquoted(value.strip_prefix('"')?);
-        let rest = value[1 + end..].trim_start();
-        (rest.is_empty() || key_at(rest).is_some()).then_some(start)
+        is_all_keys(&value[1 + end..]).then_some(start)
     })
 }
 

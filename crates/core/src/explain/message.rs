@@ -383,13 +383,16 @@ impl Known {
         let derived = derive(row, &facts);
         let wrapped = self.wrapped();
         let place = row.place(self.found[self.cause].1.template);
+        let decides =
+            |found: &(usize, Found)| Some(&self.table.rows[found.1.row]).filter(|row| row.decides);
+        let decider = self.found.iter().take(self.cause).find_map(decides).unwrap_or(row);
         // crictl shares the kubelet's client of the runtime: its lines say the same of the runtime, and nothing of a kubelet.
         let of_crictl = self.line.program.as_deref() == Some("crictl");
         MessageExplanation {
             summary: derived.summary.unwrap_or_else(|| filled(row.means, &facts)),
             message: shown(&self.line.texts.join(": "), LONGEST_SHOWN),
-            speaker: if of_crictl { "crictl" } else { row.speaker }.to_owned(),
-            domain: match row.is_kubelets() && !of_crictl {
+            speaker: if of_crictl { "crictl" } else { decider.speaker }.to_owned(),
+            domain: match decider.is_kubelets() && !of_crictl {
                 true => row.domain.to_owned(),
                 false => "foreign".to_owned(),
             },
@@ -403,14 +406,14 @@ impl Known {
                 true => {
                     "That command of crictl fails; the kubelet asks the runtime itself.".to_owned()
                 }
-                false => filled(row.leads, &facts),
+                false => filled(decider.leads, &facts),
             },
-            action: filled(row.action, &facts),
+            action: filled(decider.action, &facts),
             misleads: row.misleads.map(|text| filled(text, &facts)),
             foreign_cause: foreign,
-            command: Some(row.command.to_owned()).filter(|command| !command.is_empty()),
+            command: Some(decider.command.to_owned()).filter(|command| !command.is_empty()),
             on_node: Vec::new(),
-            rank: row.rank,
+            rank: decider.rank,
             is_cut: self.found.iter().any(|(_, found)| found.fit.is_cut),
             is_explained: !row.is_place,
             basis: Basis::default(),

@@ -237,6 +237,9 @@ pub enum ResizeRefusal {
         "Forbidden: resize of pods with pod-level resources is forbidden when InPlacePodLevelResourcesVerticalScalingEnabled feature gate is disabled"
     )]
     PodLevelGate,
+    /// Amounts that contradict each other.
+    #[text("{errors}", errors = errors.join(", "))]
+    Invalid { errors: Vec<String> },
     /// An init container without `restartPolicy: Always`.
     #[text("spec: Forbidden: resources for non-sidecar init containers are immutable")]
     InitContainer,

@@ -8,6 +8,7 @@ pub use file::{FileKind, hint_for_files};
 use clap::{Command, CommandFactory};
 use kq_core::explain::explain_message;
 use kq_core::what_if::parse;
+use kq_facts::settings::entries_of;
 use kq_k8s::nearest::nearest;
 use table::{FLAGS, GUESSES, KINDS};
 
@@ -111,7 +112,14 @@ pub fn of_table(words: &[&str], named: usize, taken: &[&str]) -> Option<String> 
         let (weight, found) = fill(pattern, words, hint, taken)?;
         (pattern.split(' ').count() > named).then_some((weight, at, found))
     });
-    matching.max_by_key(|(weight, at, _)| (*weight, *at)).map(|(.., found)| found)
+    matching.max_by_key(|(weight, at, _)| (*weight, *at)).map(|(.., found)| with_entries(found))
+}
+
+/// Sets the entries of a field one by one.
+fn with_entries(hint: String) -> String {
+    let setting = hint.strip_prefix("kq what-if set ").and_then(|it| it.split_once('='));
+    let entries = setting.and_then(|(field, value)| entries_of(field, value));
+    entries.map_or(hint, |entries| format!("kq what-if set {}", entries.join(" set ")))
 }
 
 /// Puts a command before words, or the hint for both.

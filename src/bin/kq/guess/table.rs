@@ -231,6 +231,7 @@ pub const GUESSES: &[(&str, &str)] = &[
     ("what-if FLAG=VALUE", "kq what-if flags --FLAG=VALUE"),
     ("what-if FIELD=VALUE", "kq what-if set FIELD=VALUE"),
     ("what-if FIELD AMOUNT", "kq what-if set FIELD=AMOUNT"),
+    ("what-if FIELD NAME=AMOUNT", "kq what-if set FIELD=NAME=AMOUNT"),
     ("what-if gate GATE=BOOL", "kq what-if feature-gates GATE=BOOL"),
     ("what-if gates GATE=BOOL", "kq what-if feature-gates GATE=BOOL"),
     ("what-if feature-gate GATE=BOOL", "kq what-if feature-gates GATE=BOOL"),
@@ -296,6 +297,7 @@ pub const GUESSES: &[(&str, &str)] = &[
     ("gc <usage>", "kq gc explain --disk"),
     ("gc <pods>", "kq gc images; the kubelet removes dead containers by itself"),
     ("gc IMAGE", "kq gc explain IMAGE"),
+    ("gc next", "kq gc dry-run"),
     ("record", "kq gc record, and kq top --record"),
     // Eviction.
     ("<pressure>", "kq evict rank"),
@@ -307,6 +309,7 @@ pub const GUESSES: &[(&str, &str)] = &[
     ("pdb", "kubectl get pdb; the kubelet's evictions do not ask a PodDisruptionBudget"),
     ("evict <show>", "kq evict rank"),
     ("evict <plan>", "kq evict rank"),
+    ("evict next", "kq evict rank"),
     ("evict <why> POD", "kq why POD"),
     ("evict POD", "kq what-if remove POD; kq evict rank has its place in the order"),
     ("evict <pods> POD", "kq what-if remove POD; kq evict rank has its place in the order"),

@@ -8,10 +8,12 @@ use kq_answer::{Basis, Subject};
 use kq_facts::events::PodEvent;
 use kq_facts::node::Node;
 use kq_facts::pod_selector::PodSelector;
+use kq_facts::resize::pending_resize;
 use kq_facts::timestamp::Timestamp;
 use kq_facts::workloads::effective_uid;
 use kq_k8s::duration::GoDuration;
 use kq_k8s::pod::{ContainerStatus, Pod};
+use kq_output::terminal::brief;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The most ended pods that are shown.
@@ -58,7 +60,11 @@ pub(super) fn pods(node: &Node, source: &str) -> Vec<NodeFinding> {
         stuck.extend(waiting(pod, source));
         let without_sandbox =
             sandboxes.as_ref().and_then(|all| no_sandbox(pod, own, all, node.now));
-        let rules = without_sandbox.into_iter().chain(deleting(pod, node.now));
+        let resize = pending_resize(pod).map(|(waits_for_room, message)| {
+            let message = brief(message).into_owned();
+            Stuck::Resize { waits_for_room, message }
+        });
+        let rules = without_sandbox.into_iter().chain(deleting(pod, node.now)).chain(resize);
         stuck.extend(rules.map(|rule| about(NodeRule::StuckPods(rule))));
         health.extend(unhealthy(pod, source));
     }

@@ -28,7 +28,7 @@ use super::image_gc::{ImageGcOptions, image_gc_plan};
 use super::measured::stats;
 use super::reclaim::NodeReclaim;
 use super::start::kubelet_start;
-use kq_answer::{Failure, Finding, Severity, Subject};
+use kq_answer::{Failure, Finding, Rule, Severity, Subject};
 use kq_cgroup::live::checks::NodeChecks;
 use kq_cgroup::live::difference::Difference;
 use kq_cgroup::live::repair::left;
@@ -94,7 +94,9 @@ pub fn node_checks(compared: &Compared, is_stored: bool) -> Result<NodeChecks, F
     let of_restart = restart.into_iter().chain([headroom]).map(|it| it.told_by(object));
     // In the order of the checks; what is decided by a rule is decided, and it is written down.
     let written = NodeFinding::written;
-    let mut found: Vec<Finding> = of_start.into_iter().map(written).collect();
+    let (sick, of_object): (Vec<_>, Vec<_>) =
+        of_object.into_iter().partition(|it| it.rule.severity() == Severity::Error);
+    let mut found: Vec<Finding> = of_start.into_iter().chain(sick).map(written).collect();
     found.extend(of_cgroups);
     found.extend(drifts.into_iter().chain(of_object).chain([of_images]).map(written));
     found.extend(settings.filter(|finding| finding.severity < Severity::Info));

@@ -1,6 +1,7 @@
 //! The Node object's conditions and the kubelet's certificates.
 
 use super::rule::{Certificates, Conditions, NodeFinding, NodeRule};
+use crate::explain::explain_message;
 use crate::kubelet_start::StartFinding;
 use crate::question::start::KubeletStart;
 use kq_answer::Severity;
@@ -9,6 +10,7 @@ use kq_facts::node::Node;
 use kq_facts::snapshot::Snapshot;
 use kq_facts::timestamp::Timestamp;
 use kq_k8s::duration::GoDuration;
+use kq_output::terminal::brief;
 
 /// The kubelet reports at least this often: `nodeStatusReportFrequency`, doubled for a slow API server.
 const STALE_SECONDS: i64 = 2 * 300;
@@ -87,7 +89,10 @@ fn conditions(snapshot: &Snapshot, now: Timestamp) -> Vec<NodeFinding> {
     }
     if ready.status != "True" {
         let (status, reason) = (ready.status.clone(), ready.reason.clone());
-        findings.push(finding(Conditions::NotReady { status, reason }, source));
+        let message = brief(&ready.message).into_owned();
+        let action = explain_message(&message).ok().map(|explained| explained.action);
+        let rule = Conditions::NotReady { status, reason, message, action };
+        findings.push(finding(rule, source));
     }
     let (short, _) = status.pressure();
     if !short.is_empty() {

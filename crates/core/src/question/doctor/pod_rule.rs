@@ -156,6 +156,25 @@ pub enum Stuck {
     )]
     #[advice("read the kubelet's log: journalctl -u kubelet")]
     Deleting { seconds: i64 },
+    /// A resize that the kubelet has not granted.
+    #[text(waits_for_room: true => "its resize waits for room{message}", message = after(message))]
+    #[text("its resize is not possible on this node{message}", message = after(message))]
+    #[why(
+        waits_for_room: true =>
+        "the kubelet tries again when a pod ends, after each resize, and every few minutes"
+    )]
+    #[leads_to("the pod runs on with the resources that it had")]
+    #[command("kq admit explain POD -o wide")]
+    Resize {
+        waits_for_room: bool,
+        /// The kubelet's words.
+        message: String,
+    },
+}
+
+/// Returns the kubelet's words behind a colon; nothing where there are none.
+fn after(message: &str) -> String {
+    if message.is_empty() { String::new() } else { format!(": {message}") }
 }
 
 /// The memory of a container compared with its limit.

@@ -146,8 +146,17 @@ pub enum Conditions {
     #[leads_to(
         "the node controller taints the node, and its pods are deleted after their tolerations"
     )]
-    #[advice("read the kubelet's log: journalctl -u kubelet")]
-    NotReady { status: String, reason: String },
+    #[why(if !message.is_empty() => "{message}")]
+    #[advice(action: Some(action) => "{action}")]
+    #[advice("read the kubelet's log: journalctl -u kubelet | kq explain -")]
+    NotReady {
+        status: String,
+        reason: String,
+        /// The kubelet's words.
+        message: String,
+        /// What is to be done about them, as `kq explain` has it; null: it does not know them.
+        action: Option<String>,
+    },
     #[text("the kubelet last reported the node's status at {heartbeat}, {age_seconds} s ago")]
     #[why("a running kubelet reports at least every 5 minutes (nodeStatusReportFrequency)")]
     #[leads_to("the conditions may be out of date")]
@@ -497,9 +506,9 @@ impl Rule for NodeRule {
             Self::EndedPods(Ended::Ok) | Self::StuckPods(Stuck::Ok) => Severity::Ok,
             Self::EndedPods(Ended::Unchecked { .. }) => Severity::Info,
             Self::EndedPods(Ended::Pod { .. } | Ended::More { .. })
-            | Self::StuckPods(Stuck::NoSandbox { .. } | Stuck::Deleting { .. }) => {
-                Severity::Warning
-            }
+            | Self::StuckPods(
+                Stuck::NoSandbox { .. } | Stuck::Deleting { .. } | Stuck::Resize { .. },
+            ) => Severity::Warning,
             Self::StuckPods(Stuck::Waiting { .. }) => Severity::Error,
             Self::ResourceHealth { health, .. } if health == "Unhealthy" => Severity::Error,
             Self::ResourceHealth { .. } => Severity::Warning,

@@ -11,6 +11,7 @@ use crate::what_if::ResizeRestart;
 use kq_admission::qualified;
 use kq_answer::Failure;
 use kq_facts::cgroup_file::CgroupFile;
+use kq_facts::cgroup_mode::CgroupVersion;
 use kq_facts::cgroup_tree::{CgroupPath, CgroupTexts};
 use kq_facts::pod_selector::Selection;
 use kq_facts::runtime::ContainerState;
@@ -30,6 +31,11 @@ pub enum Actuation {
     Failed { message: String, is_least: bool },
     /// One of both: the usage is unknown, and a memory limit is lowered.
     Open { restarts: Vec<ResizeRestart>, limit: u64 },
+}
+
+/// Returns the containers whose files the kubelet writes. One that does not run has its new resources at its start.
+pub(super) fn updated(about: &AdmissionNode, was: &Pod, pod: &Pod) -> Vec<String> {
+    resized(about, was, pod).into_iter().map(|it| it.restart.container).collect()
 }
 
 /// Returns what the kubelet does: of the node and the pod before, and with the new resources.
@@ -198,7 +204,11 @@ fn lowered(
 ) -> Result<Vec<NewLimit>, Failure> {
     let new = pod_limit(after)?;
     let old = pod_limit(before)?;
-    let pod = new.filter(|new| old.is_none_or(|old| new.bytes < old.bytes));
+    // On cgroup v2, no limit is read as -1, which nothing is below (`getCgroupConfig` in `cgroup_manager_linux.go`).
+    let is_lower_than_none = before.0.node()?.settings()?.cgroup_version == CgroupVersion::V1;
+    let is_lower =
+        |new: &NewLimit| old.as_ref().map_or(is_lower_than_none, |old| new.bytes < old.bytes);
+    let pod = new.filter(is_lower);
     let containers = resized.iter().filter(|it| {
         let (old, new) = it.limits;
         it.has_memory && new != 0 && (old == 0 || new < old)

@@ -12,6 +12,7 @@ use kq_k8s::priority::is_static_pod;
 use kq_k8s::qos::{QosClass, effective_qos_class};
 use kq_k8s::quantity::Quantity;
 use kq_k8s::resources::{has_pod_level_resources, kubelet_request};
+use kq_k8s::validation::validate;
 
 /// The answer before anything is done with the containers.
 pub enum Allocation {
@@ -67,6 +68,13 @@ fn refusal(about: &AdmissionNode, was: &Pod, pod: &Pod) -> Option<ResizeRefusal>
         if !gates.enabled(Gate::InPlacePodLevelResourcesVerticalScaling) {
             return Some(ResizeRefusal::PodLevelGate);
         }
+    }
+    // Only what the resize makes wrong: a snapshot does not have all of a pod.
+    let known = validate(was);
+    let errors = validate(pod).into_iter().filter(|error| !known.contains(error));
+    let errors: Vec<String> = errors.map(|error| error.to_string()).collect();
+    if !errors.is_empty() {
+        return Some(ResizeRefusal::Invalid { errors });
     }
     let old = |name: &str| {
         let all = was.spec.containers.iter().chain(&was.spec.init_containers);

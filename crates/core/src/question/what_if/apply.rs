@@ -17,7 +17,7 @@ use kq_facts::node_object::{NodeObject, NodeTaint};
 use kq_facts::pod_selector::{PodSelector, nearest_pod, several_pods};
 use kq_facts::redaction::redact_pods;
 use kq_facts::runtime::{ContainerState, LowLevelRuntime};
-use kq_facts::settings::{assign, assign_gates};
+use kq_facts::settings::{assign, assign_gates, entries_of};
 use kq_facts::snapshot::RecordedPods;
 use kq_facts::state_files::STATE_FILES;
 use kq_facts::stats_summary::FsStats;
@@ -140,6 +140,11 @@ pub fn apply(
             let (parts, _) = path_parts(field);
             let name = parts.first().copied().unwrap_or_default();
             known_field(change, name)?;
+            if let Some(entries) = entries_of(field, value) {
+                let error = anyhow!("{change}: {field} has an entry for each name");
+                let hint = entries.join(" set ");
+                return Err(Failure::usage(error).hint(format!("kq what-if set {hint}")));
+            }
             let mut is_yaml = Ok(());
             state.on_disk.edit(name, |config| {
                 is_yaml = assign(config, field, value, Origin::Flag("set"));

@@ -15,6 +15,7 @@ use kq_facts::lookup::Lookup;
 use kq_facts::node::Node;
 use kq_facts::overrides::KubeletStartOption;
 use kq_k8s::duration::GoDuration;
+use kq_k8s::pod::ResourceName;
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Transition<'_> {
@@ -39,8 +40,7 @@ impl Transition<'_> {
             effects.outcomes.iter().enumerate().map(|(at, it)| (it.pod.clone(), at)).collect();
         let (mut place, mut under, mut freed) = (0, None, Some(0_i64));
         let shortages = shortages(&about.node);
-        let is_of_disk = shortages.iter().any(|(signal, _)| signal.filesystem().is_some());
-        let reclaim = if is_of_disk { self.reclaim() } else { None };
+        let reclaim = self.reclaim_of_disks(&shortages);
         for (signal, missing) in shortages {
             let ahead = reclaim.as_ref().and_then(|reclaim| reclaim.ahead(signal));
             let sufficiency = ahead.map(|ahead| ahead.sufficiency);
@@ -136,6 +136,31 @@ impl Transition<'_> {
         }
     }
 
+    /// Returns what the eviction manager reclaims once the disks have their turn; `None`: none is short, or the images or the
+    /// containers are not known.
+    fn reclaim_of_disks(&self, shortages: &[(Signal, i64)]) -> Option<NodeReclaim> {
+        let is_of_disk = |(signal, _): &(Signal, i64)| signal.filesystem().is_some();
+        if !shortages.iter().any(is_of_disk) {
+            return None;
+        }
+        if shortages.iter().all(is_of_disk) {
+            return self.reclaim();
+        }
+        // Memory comes first, and is no longer short when they have it.
+        let mut state = self.after.state.clone();
+        state.snapshot.stats_summary.found = stats(self.after.kubelet().ok()?).cloned();
+        let stats = &mut state.snapshot.stats_summary.found.as_mut()?.value.node;
+        let capacity = state.snapshot.node.value().and_then(|node| {
+            let capacity = node.status.capacity.get(&ResourceName::Memory)?;
+            u64::try_from(capacity.value()).ok()
+        });
+        stats.memory.as_mut()?.available_bytes = capacity;
+        match self.restarts {
+            true => node_reclaim(&started(&state, GoDuration(0))?).ok(),
+            false => node_reclaim(&state.node().ok()?).ok(),
+        }
+    }
+
     /// Returns the node once the eviction manager has removed images; `None`: it removes none.
     pub(super) fn after_images(&self) -> Option<Node> {
         let node = self.after.kubelet().ok()?;
@@ -176,5 +201,10 @@ fn shortages(node: &Node) -> Vec<(Signal, i64)> {
             .saturating_sub(comparison.observation.available.value());
         Some((crossing.threshold.signal, missing))
     });
-    missing.collect()
+    let mut missing: Vec<(Signal, i64)> = missing.collect();
+    // Stable: memory comes before the others (`byEvictionPriority` in `pkg/kubelet/eviction/helpers.go`).
+    let is_memory =
+        |signal| matches!(signal, Signal::MemoryAvailable | Signal::AllocatableMemoryAvailable);
+    missing.sort_by_key(|(signal, _)| !is_memory(*signal));
+    missing
 }

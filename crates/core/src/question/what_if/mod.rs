@@ -78,10 +78,8 @@ pub fn what_if(
         if let Some(settled) = with_allocatable(&before, &Described::new(&after)) {
             after = settled;
         }
-        if !resized.is_empty() {
-            resizes = Resizes::answered(before.state, &mut after, &resized)?;
-            basis.assume_all(resizes.assumptions());
-        }
+        resizes = Resizes::answered(before.state, &mut after, &resized)?;
+        basis.assume_all(resizes.assumptions());
     }
     let after = Described::new(&after);
     let transition = Transition {

@@ -68,7 +68,7 @@ impl Transition<'_> {
         }
         effects.outcomes.sort_by_key(|outcome| (!outcome.result.is_lost(), outcome.place));
         let added = &(&self.added() | &self.replaced());
-        let findings = effects.outcomes.iter().filter_map(|outcome| self.finding(outcome, added));
+        let findings = effects.outcomes.iter().flat_map(|outcome| self.findings_of(outcome, added));
         effects.findings.extend(findings);
         Ok(effects)
     }
@@ -92,9 +92,10 @@ impl Transition<'_> {
 
     /// Returns the finding about the resize of a pod; `None`: it keeps its containers, or is not resized.
     fn resize_fate(&self, outcome: &PodOutcome) -> Option<PodFate> {
-        if outcome.result.is_lost() || outcome.cause == Some(RestartCause::Reboot) {
+        if outcome.result.is_lost() {
             return None;
         }
+        let reboots = outcome.cause == Some(RestartCause::Reboot);
         let rules = self.after.kubelet().ok().map(|node| node.kubelet.rules);
         let has_conditions = rules.is_none_or(|rules| rules.counts_by_allocations());
         match &self.resizes.pods.get(&outcome.pod)?.answer {
@@ -106,6 +107,7 @@ impl Transition<'_> {
                 message: message.clone(),
                 has_conditions,
             }),
+            ResizeAnswer::Allocated(_) if reboots => None,
             ResizeAnswer::Allocated(Actuation::Failed { message, is_least }) => {
                 let (message, is_least) = (message.clone(), *is_least);
                 Some(PodFate::ResizeFails { message, is_least, has_conditions })
@@ -306,15 +308,24 @@ impl Transition<'_> {
         Ok(())
     }
 
-    /// Returns the finding about the outcome of a pod.
+    /// Returns the findings about the outcome of a pod: what becomes of its resize, and of its containers otherwise.
+    fn findings_of(&self, outcome: &PodOutcome, added: &BTreeSet<String>) -> Vec<Effect> {
+        let resize = self.resize_fate(outcome).map(|fate| {
+            let subject = Subject::Pod { pod: outcome.pod.clone(), container: None };
+            Effect::new(subject, WhatIfRule::Pod(fate))
+        });
+        let is_of_resize = resize.is_some()
+            && (outcome.cause == Some(RestartCause::Resize) || !outcome.or_else.is_empty());
+        let own = self.finding(outcome, added).filter(|_| !is_of_resize);
+        resize.into_iter().chain(own).collect()
+    }
+
+    /// Returns the finding about what becomes of a pod; `None`: it is kept.
     fn finding(&self, outcome: &PodOutcome, added: &BTreeSet<String>) -> Option<Effect> {
         let reason = || outcome.reason.clone().unwrap_or_default();
         let message = || outcome.message.clone().unwrap_or_default();
         let is_new = added.contains(&outcome.pod);
         let subject = Subject::Pod { pod: outcome.pod.clone(), container: None };
-        if let Some(fate) = self.resize_fate(outcome) {
-            return Some(Effect::new(subject, WhatIfRule::Pod(fate)));
-        }
         let fate = match outcome.result {
             result if !outcome.or_else.is_empty() => PodFate::Open {
                 outcomes: [result].into_iter().chain(outcome.or_else.iter().copied()).collect(),
@@ -349,6 +360,8 @@ impl Transition<'_> {
 
 /// Puts what becomes of a resize into the outcome of its pod.
 fn put_resize(outcome: &mut PodOutcome, answer: &ResizeAnswer) {
+    // What else happens to the containers is worse than waiting.
+    let waits = outcome.result == PodResult::Kept;
     let mut restart = |restarts: &[ResizeRestart]| {
         if !restarts.is_empty() && outcome.result == PodResult::Kept {
             outcome.result = PodResult::Restarts;
@@ -358,13 +371,13 @@ fn put_resize(outcome: &mut PodOutcome, answer: &ResizeAnswer) {
     };
     match answer {
         ResizeAnswer::Refused(refusal) => outcome.message = Some(refusal.to_string()),
-        ResizeAnswer::Pending { reason, message } => {
+        ResizeAnswer::Pending { reason, message } if waits => {
             outcome.result = PodResult::Waits;
             outcome.reason = Some(reason.to_string());
             outcome.message = Some(message.clone());
         }
         ResizeAnswer::Allocated(Actuation::Done { restarts, .. }) => restart(restarts),
-        ResizeAnswer::Allocated(Actuation::Failed { message, .. }) => {
+        ResizeAnswer::Allocated(Actuation::Failed { message, .. }) if waits => {
             outcome.result = PodResult::Waits;
             outcome.reason = Some("Error".to_owned());
             outcome.message = Some(message.clone());
@@ -374,6 +387,7 @@ fn put_resize(outcome: &mut PodOutcome, answer: &ResizeAnswer) {
             outcome.or_else.push(PodResult::Waits);
             outcome.depends_on = Some(OpenCause::MemoryInUse.to_string());
         }
+        ResizeAnswer::Pending { .. } | ResizeAnswer::Allocated(Actuation::Failed { .. }) => {}
     }
 }
 

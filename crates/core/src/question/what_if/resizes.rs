@@ -1,7 +1,7 @@
 //! Resizes of pods: each pod has its old resources until the kubelet allocates the new ones (`pkg/kubelet/allocation`, read in
 //! 1.36.2, 1.32.10, and of 1.33 to 1.35 the manager of allocations).
 
-use super::actuation::{Actuation, actuation};
+use super::actuation::{Actuation, actuation, updated};
 use super::allocation::{Allocation, allocation};
 use super::apply::ALLOCATED;
 use super::state::NodeState;
@@ -11,6 +11,7 @@ use kq_admission::qualified;
 use kq_answer::Failure;
 use kq_facts::checkpoint::pod_allocation;
 use kq_facts::host::Text;
+use kq_facts::resize::pending_resize;
 use kq_facts::workloads::pod_id;
 use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::manifest::LoadedPod;
@@ -33,7 +34,13 @@ pub struct Resizes {
 
 /// The answer to the resize of a pod.
 pub struct Resized {
+    /// The identity of the pod.
+    id: String,
     pub answer: ResizeAnswer,
+    /// The containers whose files the kubelet writes: they run, and have other resources.
+    pub updated: Vec<String>,
+    /// The pod has other resources as a whole.
+    pub is_of_pod: bool,
     /// The pods that the kubelet kills to make room.
     pub victims: Vec<String>,
 }
@@ -51,7 +58,7 @@ pub enum ResizeAnswer {
 impl Resizes {
     /// Answers the resizes of pods in their order, as the kubelet sees them, and then those again that wait
     /// (`retryPendingResizes`). Pods whose resize is not allocated have their old resources afterwards. `pods`: the identities of
-    /// those that are to be resized.
+    /// those that are to be resized. Those that waited before are tried again, and are no news where they wait on.
     ///
     /// # Errors
     ///
@@ -62,7 +69,11 @@ impl Resizes {
         pods: &[String],
     ) -> Result<Self, Failure> {
         let mut resizes = Self::default();
-        let mut waiting = asked(before, after, pods)?;
+        let deferred: Vec<String> = deferred(before).filter(|id| !pods.contains(id)).collect();
+        if pods.is_empty() && deferred.is_empty() {
+            return Ok(resizes);
+        }
+        let mut waiting = asked(before, after, &[pods, &deferred].concat())?;
         if waiting.is_empty() {
             return Ok(resizes);
         }
@@ -94,6 +105,10 @@ impl Resizes {
             later.sort_by_key(turn);
             waiting = later;
         }
+        resizes.pods.retain(|_, it| {
+            let is_done = matches!(it.answer, ResizeAnswer::Allocated(_));
+            is_done || !deferred.contains(&it.id)
+        });
         let failed =
             |it: &Resized| matches!(it.answer, ResizeAnswer::Allocated(Actuation::Failed { .. }));
         let waits = |it: &Resized| matches!(it.answer, ResizeAnswer::Pending { .. });
@@ -134,6 +149,13 @@ impl Resizes {
             _ => Some(Vec::new()),
         }
     }
+}
+
+/// Returns the identities of pods whose resize waits for room.
+fn deferred(state: &NodeState) -> impl Iterator<Item = String> + '_ {
+    let pods = state.snapshot.pods.value().into_iter().flat_map(|it| &it.pods);
+    let waits = |pod: &&Pod| pending_resize(pod).is_some_and(|(waits_for_room, _)| waits_for_room);
+    pods.map(|loaded| &loaded.pod).filter(waits).map(pod_id)
 }
 
 /// A resize that is asked for.
@@ -201,7 +223,11 @@ fn turn(it: &Asked) -> (bool, Reverse<i32>, bool) {
 fn resized(state: &NodeState, asked: &Asked) -> Result<Resized, Failure> {
     let about = AdmissionNode::with_all_pods(state.node()?);
     let (was, pod) = (&asked.allocated, &asked.wanted.pod);
-    let alone = |answer| Ok(Resized { answer, victims: Vec::new() });
+    let alone = |answer| {
+        let id = asked.id.clone();
+        let (updated, victims) = (Vec::new(), Vec::new());
+        Ok(Resized { id, answer, updated, is_of_pod: false, victims })
+    };
     let victims = match allocation(&about, was, pod)? {
         Allocation::Refused(refusal) => return alone(ResizeAnswer::Refused(refusal)),
         Allocation::Pending { reason, message } => {
@@ -213,7 +239,13 @@ fn resized(state: &NodeState, asked: &Asked) -> Result<Resized, Failure> {
     put(&mut granted, &asked.wanted);
     allocate(&mut granted, &asked.id);
     let actuation = actuation(&about, (state, was), (&granted, pod))?;
-    Ok(Resized { answer: ResizeAnswer::Allocated(actuation), victims })
+    Ok(Resized {
+        id: asked.id.clone(),
+        answer: ResizeAnswer::Allocated(actuation),
+        updated: updated(&about, was, pod),
+        is_of_pod: was.spec.resources != pod.spec.resources,
+        victims,
+    })
 }
 
 /// Allocates to a pod what its spec asks for: the status and the kubelet's file say nothing else any more.

@@ -197,6 +197,12 @@ impl Transition<'_> {
     fn written(&self, level: Level, (part, pod, container, file): &Key) -> Written {
         let restarted = pod.as_deref().and_then(|pod| self.resizes.restarted(pod));
         let file = CgroupFile::named(file);
+        let resized = pod.as_deref().and_then(|pod| self.resizes.pods.get(pod));
+        // The kubelet writes a pod's cgroup with the files of its containers (`doPodResizeAction`).
+        let writes_pod = resized.is_some_and(|it| it.is_of_pod || !it.updated.is_empty());
+        let is_updated = |name: &str| {
+            resized.is_some_and(|it| it.is_of_pod || it.updated.iter().any(|own| own == name))
+        };
         match (level, restarted) {
             _ if self.reboots => Written::AtStart,
             // The classes write these on the cgroup of all pods.
@@ -208,7 +214,12 @@ impl Transition<'_> {
             }
             (Level::Node, _) => Written::AtStart,
             (Level::Qos, _) => Written::WithinAMinute,
-            (Level::Pod, Some(_)) if file.is_some_and(is_resized_of_pod) => Written::AtResize,
+            (Level::Pod, Some(_)) if writes_pod && file.is_some_and(is_resized_of_pod) => {
+                Written::AtResize
+            }
+            (Level::Container, Some(_)) if !container.as_deref().is_some_and(is_updated) => {
+                Written::AtContainerStart
+            }
             (Level::Container, Some(restarted))
                 if file != Some(CgroupFile::OomScoreAdj)
                     || container.as_deref().is_some_and(|it| restarted.contains(&it)) =>
