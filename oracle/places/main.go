@@ -246,8 +246,11 @@ func said(call *ast.CallExpr, constants map[string]string) (string, string, bool
 	switch selector.Sel.Name {
 	case "Info", "InfoS":
 		kind, isLog = step, true
-	case "Error", "ErrorS":
+	case "Error", "ErrorS", "logErr":
 		kind, isLog, first = failure, true, 1
+	case "log":
+		// Those of the client of the runtime.
+		kind, isLog, first = step, true, 1
 	case "Infof":
 		kind = step
 	case "Errorf", "Warningf", "New", "Sprintf", "NewMsg":

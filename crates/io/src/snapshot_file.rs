@@ -233,11 +233,10 @@ pub struct NodeFile {
 #[derive(Debug, thiserror::Error)]
 pub enum SnapshotFolderError {
     /// It cannot be read.
-    #[error("{}", path.display())]
+    #[error("cannot read {}: {}", path.display(), plain(error))]
     Read {
         /// The folder or file.
         path: PathBuf,
-        #[source]
         error: io::Error,
     },
     /// It has none.

@@ -91,7 +91,7 @@ impl Args {
     fn log(&self, file: &str) -> Result<Code, Failure> {
         let mut fold = LogFold::default();
         each_piece(file, |bytes| fold.push(bytes))
-            .map_err(|error| Failure::usage(Error::from(error)))?;
+            .map_err(|error| Failure::missing(Error::from(error)))?;
         let log = fold.finish();
         if log.lines == 0 && self.filename.is_none() && self.message.is_empty() {
             return Err(Failure::usage(anyhow!("no message"))

@@ -13,7 +13,7 @@ use kq_core::what_if::parse;
 use kq_io::memory::received;
 use kq_io::own_program::{OwnProgramError, run_own};
 use kq_io::replace::store;
-use kq_io::snapshot_file::{self, node_files, pack};
+use kq_io::snapshot_file::{self, SnapshotFolderError, node_files, pack};
 use kq_node::NodeFile;
 use kq_node::action::report::{
     CriticalPod, ReportChange, ReportOptions, flags, no_node, node_answers, report_needs,
@@ -150,8 +150,11 @@ impl Args {
             return Ok(None);
         }
         let files = node_files(&self.paths).map_err(|error| {
-            Failure::usage(anyhow::Error::from(error))
-                .hint("kq snapshot -o NODE.json.zst stores the node that it runs on")
+            let failure = match error {
+                SnapshotFolderError::Read { .. } => Failure::missing(error),
+                _ => Failure::usage(error),
+            };
+            failure.hint("kq snapshot -o NODE.json.zst stores the node that it runs on")
         })?;
         if files.len() > MOST_NODES {
             let many = anyhow!("{} snapshots: a page has at most {MOST_NODES} nodes", files.len());

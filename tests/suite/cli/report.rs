@@ -108,18 +108,23 @@ fn several_nodes_share_a_page_the_worst_first() {
 }
 
 #[test]
+fn a_folder_that_is_not_there_is_missing() {
+    let ran = kq("report nosuch-folder").run();
+    assert_eq!((ran.code, ran.stdout.as_str()), (3, ""), "{}", ran.text());
+    assert!(ran.stderr.contains("cannot read nosuch-folder: no such file"), "{}", ran.text());
+}
+
+#[test]
 fn what_cannot_be_meant_is_refused() {
     for (flags, says) in [
         ("-o json", "-o json: here it names the file to store"),
         ("--what-if nonsense", "--what-if \"nonsense\""),
         ("--static", "--preempt-for <FILE>"),
-        ("nosuch-folder", "nosuch-folder"),
         ("examples/night/worker-3.json --live", "cannot be used with"),
     ] {
-        let snapshot = if flags.contains("night") || flags.contains("folder") {
-            ""
-        } else {
-            "--snapshot examples/night/worker-3.json"
+        let snapshot = match flags.contains("night") {
+            true => "",
+            false => "--snapshot examples/night/worker-3.json",
         };
         let ran = kq(&format!("report {flags} {snapshot}")).run();
         assert!(

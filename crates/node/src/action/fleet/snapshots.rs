@@ -8,7 +8,7 @@ use kq_answer::Failure;
 use kq_api::api_server::ApiServer;
 use kq_core::fleet::{NoAnswer, NodeOutcome, Packed, Reply};
 use kq_io::own_program::OwnProgramError;
-use kq_io::snapshot_file::{NodeFile, node_files};
+use kq_io::snapshot_file::{NodeFile, SnapshotFolderError, node_files};
 use kq_k8s::duration::GoDuration;
 use kq_output::value::json_line;
 use std::path::PathBuf;
@@ -27,7 +27,11 @@ impl SnapshotFleet {
     /// Fails where there are none, and where a path cannot be read.
     pub fn find(paths: &[PathBuf]) -> Result<Self, Failure> {
         let files = node_files(paths).map_err(|error| {
-            Failure::usage(error).hint("kq snapshot -o NODE.json.zst stores a snapshot of its node")
+            let failure = match error {
+                SnapshotFolderError::Read { .. } => Failure::missing(error),
+                _ => Failure::usage(error),
+            };
+            failure.hint("kq snapshot -o NODE.json.zst stores a snapshot of its node")
         })?;
         Ok(Self { files })
     }
