@@ -277,8 +277,8 @@ fn put_limits(own: &mut ResourceRequirements, effective: &ResourceList) -> bool 
         match (own.limits.get(&name), effective.get(&name)) {
             (Some(own), Some(effective)) if own.compare(effective).is_eq() => continue,
             (None, None) => continue,
-            (_, Some(limit)) => _ = own.limits.insert(name, limit.clone()),
-            (Some(_), None) => _ = own.limits.remove(&name),
+            (_, Some(limit)) => own.limits.insert(name, limit.clone()),
+            (Some(_), None) => drop(own.limits.remove(&name)),
         }
         changed = true;
     }
