@@ -270,7 +270,7 @@ impl Snapshot {
     /// Reads it again where it has a mistake. Of something else than a snapshot, the kind is wrong, not a field.
     fn parse_with_places(bytes: &[u8]) -> Result<Self, SnapshotError> {
         #[derive(Default, Deserialize)]
-        #[serde(default, rename_all = "camelCase")]
+        #[serde(default, rename_all = "camelCase", expecting = "a snapshot of kq")]
         struct Head {
             api_version: String,
             kind: String,

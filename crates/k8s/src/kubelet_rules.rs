@@ -458,6 +458,12 @@ impl KubeletVersion {
         !self.at_least(35)
     }
 
+    /// Returns true if an API server of this version forbids every resize of a pod with claims on what the node has to allocate
+    /// (since 1.36).
+    pub fn forbids_resizes_with_claims(self) -> bool {
+        self.at_least(36)
+    }
+
     /// Returns true if a container that was already running keeps its readiness over a restart of the kubelet (since 1.35).
     pub fn keeps_readiness(self) -> bool {
         self.at_least(35)

@@ -377,3 +377,41 @@ fn rows_of_kubectl_and_what_only_has_a_place_are_answered() {
         assert!(!text(&answer, "goFile").is_empty(), "{message}");
     }
 }
+
+#[test]
+fn what_wraps_a_message_says_what_follows() {
+    for (message, leads, lacks) in [
+        (
+            "Pod resize Deferred: {\"containers\":[{\"name\":\"c\"}],\"generation\":2,\"error\":\"Node didn't have enough \
+             resource: cpu, requested: 5000, used: 3500, capacity: 3920\"}",
+            "The pod runs on with what it has",
+            "is Failed",
+        ),
+        (
+            "Liveness probe errored: rpc error: code = NotFound desc = failed to exec in container: failed to load task",
+            "Neither success nor failure is counted",
+            "failureThreshold",
+        ),
+        (
+            "AttachVolume.Attach failed for volume \"pvc-1\" : volume attachment is being deleted",
+            "The pod stays in ContainerCreating",
+            "nothing",
+        ),
+    ] {
+        let found = kq_core::explain::explain_message(message).expect("a message");
+        assert!(found.leads_to.contains(leads), "{message}: {}", found.leads_to);
+        assert!(!found.leads_to.contains(lacks), "{message}: {}", found.leads_to);
+    }
+}
+
+#[test]
+fn quotes_of_web_pages_are_quotes() {
+    let message =
+        "Node didn\u{2019}t have enough resource: cpu, requested: 5000, used: 3500, capacity: 3920";
+    let found = kq_core::explain::explain_message(message).expect("a message");
+    assert_eq!(found.value("used"), Some("3500"));
+    // What a cut message lacks leaves no dots behind.
+    let cut = "Get \"https://10.0.0.1:8080/healthz\": tls: failed to verify certificate: x509: certificate has expired";
+    let found = kq_core::explain::explain_message(cut).expect("a message");
+    assert!(!found.summary.contains("...."), "{}", found.summary);
+}

@@ -1,6 +1,7 @@
 //! Resizes that wait, and what makes room for them.
 
 use super::{folder_with, kq, repository};
+use kq_facts::checkpoint::pod_allocation;
 use serde_json::Value;
 
 /// Returns a folder with a node of 4 CPUs, where the resize of a pod from 1 CPU to 3 waits for room.
@@ -136,4 +137,46 @@ fn the_api_server_refuses_more_than_the_pod_has() {
         assert!(ran.stdout.replace('\n', " ").contains(refusal), "{resize}: {}", ran.text());
         assert_eq!(ran.code, 1, "{resize}");
     }
+}
+
+#[test]
+fn a_pod_with_claims_on_the_node_is_not_resized() {
+    let case = repository().join("tests/cases/start-tls-min-version");
+    let node = std::fs::read_to_string(case.join("node.json")).expect("the node");
+    let pods = "apiVersion: v1\nkind: Pod\nmetadata: {name: dra, namespace: shop, uid: u1}\nspec:\n  nodeName: node-1\n  \
+        containers:\n  - {name: a, image: i, resources: {requests: {cpu: 100m}}}\nstatus:\n  phase: Running\n  \
+        nodeAllocatableResourceClaimStatuses:\n  - {resourceClaimName: c, containers: [a], resources: {cpu: 1}}\n";
+    let config = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n";
+    let folder =
+        folder_with(&[("node.json", node.as_str()), ("base.yaml", config), ("pods.yaml", pods)]);
+    let line = format!("what-if resize shop/dra cpu=200m {GIVEN}");
+    let ran = kq(&line).within(folder.path()).run();
+    assert!(
+        ran.stdout.contains("pods with node allocatable resource claims cannot be resized"),
+        "{}",
+        ran.text()
+    );
+}
+
+#[test]
+fn without_the_allocations_a_kubelet_takes_the_spec() {
+    let folder = waiting();
+    let kubelet = folder.path().join("root/var/lib/kubelet");
+    std::fs::create_dir_all(&kubelet).expect("a folder");
+    let file = |cpu: &str| {
+        let data = format!(
+            "{{\"entries\":{{\"u1\":{{\"ContainerResources\":{{\"app\":{{\"requests\":{{\"cpu\":\"{cpu}\",\"memory\":\"1Gi\"}},\
+             \"limits\":{{\"cpu\":\"{cpu}\",\"memory\":\"2Gi\"}}}}}},\"PodLevelResources\":null}}}}}}"
+        );
+        let file = serde_json::json!({"data": data, "checksum": 1}).to_string();
+        let pods = pod_allocation::load(file.as_bytes()).shown.expect("the pods");
+        pod_allocation::encode(&pods).text
+    };
+    std::fs::write(kubelet.join("allocated_pods_state"), file("1")).expect("a file");
+    std::fs::write(kubelet.join("actuated_pods_state"), file("1")).expect("a file");
+    let line = format!("what-if state-file missing allocated_pods_state --host-root root {GIVEN}");
+    let ran = kq(&line).within(folder.path()).run();
+    // It has 3 CPUs from now on, and its container was given 1: there is no room for the other pod.
+    assert!(ran.stdout.contains("shop/api-0"), "{}", ran.text());
+    assert!(ran.stdout.contains("RestartContainer"), "{}", ran.text());
 }

@@ -98,7 +98,7 @@ const MESSAGE_KEYS: [&str; 11] = [
 impl Line {
     /// Takes a line apart.
     pub fn of(text: &str) -> Self {
-        let text = without_escapes(text);
+        let text = straight_quotes(&without_escapes(text));
         let text = text.trim().trim_start_matches(['>', '|', '`']).trim_end_matches('`').trim();
         let mut line = Self::default();
         if text.starts_with(['{', '[']) && line.json(text) {
@@ -313,7 +313,10 @@ impl Line {
     fn done(mut self) -> Self {
         // The form of logrus, in which containerd, dockerd and podman write; some name themselves.
         let has = |key: &str| self.pairs.iter().any(|(name, _)| name == key);
-        if self.program.is_none() && has("level") && has("msg") {
+        let is_msg =
+            |text: &String| self.pairs.iter().any(|(name, it)| name == "msg" && it == text);
+        let is_whole = self.texts.first().is_none_or(is_msg);
+        if self.program.is_none() && has("level") && has("msg") && is_whole {
             self.program = Some(LOGRUS.to_owned());
         }
         for text in &mut self.texts {
@@ -322,6 +325,11 @@ impl Line {
         self.texts.retain(|text| !text.is_empty());
         self
     }
+}
+
+/// Returns a text with the quotes of a keyboard: web pages and chats have others.
+fn straight_quotes(text: &str) -> String {
+    text.replace(['\u{2018}', '\u{2019}'], "'").replace(['\u{201c}', '\u{201d}'], "\"")
 }
 
 /// Returns the text of a field `message: '...'` as kubectl writes it in YAML: an apostrophe within is doubled, and a long

@@ -443,7 +443,7 @@ impl Known {
         let table = self.table;
         let mut facts: Vec<MessageFact> = Vec::new();
         let mut put = |name: &str, value: &str, meaning: &str| {
-            let value = shown(value.trim_matches(['"', ' ']), LONGEST_FACT);
+            let value = shown(without_quotes(value), LONGEST_FACT);
             let fact = MessageFact { name: name.to_owned(), value, meaning: meaning.to_owned() };
             let same = |it: &&MessageFact| it.name == fact.name && it.value == fact.value;
             if !fact.value.is_empty() && facts.iter().find(same).is_none() {
@@ -538,6 +538,17 @@ fn versions(row: &Row, of_text: String) -> String {
     if of_text.is_empty() { known } else { of_text }
 }
 
+/// Returns a value without the quotes around it, and without a single one that a cut has left.
+fn without_quotes(value: &str) -> &str {
+    let value = value.trim();
+    match value.matches('"').count() {
+        1 => value.trim_matches('"'),
+        2 => value.strip_prefix('"').and_then(|it| it.strip_suffix('"')).unwrap_or(value),
+        _ => value,
+    }
+    .trim()
+}
+
 /// Puts facts into a sentence: `{name}`, or `{name:size}` for a number of bytes.
 fn filled(sentence: &str, facts: &[MessageFact]) -> String {
     let mut all = String::new();
@@ -551,6 +562,12 @@ fn filled(sentence: &str, facts: &[MessageFact]) -> String {
             last.is_some_and(|before| before.is_empty() || before.ends_with(' '))
         };
         let value = facts.iter().find(is_it);
+        // What a cut message lacks is left out at the end of a sentence.
+        if value.is_none() && all.ends_with(": ") {
+            all.truncate(all.len() - 2);
+            rest = tail;
+            continue;
+        }
         let value = value.map_or("...", |fact| fact.value.trim_end_matches('.'));
         match value.parse::<i64>() {
             Ok(bytes) if is_size => all.push_str(&size_and_bytes(bytes)),

@@ -17,7 +17,7 @@ pub struct PodWhy {
     pub pod: String,
     /// What ended it or its containers; null: nothing is left that says so.
     pub end: Option<PreemptionCause>,
-    /// What the kubelet says of it in the pod's status; null: nothing that kq explains.
+    /// What the kubelet says of it in the pod's status, or in the event that decides; null: nothing that kq explains.
     pub said: Option<PodMessage>,
     /// The findings about it on its node, the worst first.
     pub findings: Vec<Finding>,
@@ -46,6 +46,16 @@ impl PodMessage {
         let explained = explain_message(message).ok().filter(|it| it.is_explained)?;
         let MessageExplanation { message, summary, action, .. } = explained;
         Some(Self { message, summary, action })
+    }
+
+    /// Returns what is said of an end: in the status of the pod, or in the event that decides where the pod is gone.
+    fn of_end(end: &PreemptionCause) -> Option<Self> {
+        let of_event = || {
+            let because = end.because.evidence();
+            let decides = end.evidence.iter().rev().find(|it| Some(&*it.means) == because)?;
+            Self::of(&decides.says)
+        };
+        Self::of(&end.status_message).or_else(of_event)
     }
 }
 
@@ -92,7 +102,7 @@ impl PodWhy {
         let names = [end.as_ref().map(|it| &it.pod), report.as_ref().map(|it| &it.pod)];
         let pod = names.into_iter().flatten().next().cloned().unwrap_or_default();
         let findings = report.map(|it| it.findings).unwrap_or_default();
-        let said = end.as_ref().and_then(|end| PodMessage::of(&end.status_message));
+        let said = end.as_ref().and_then(PodMessage::of_end);
         Ok(Self { pod, end, said, findings, basis })
     }
 

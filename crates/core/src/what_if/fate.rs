@@ -237,6 +237,9 @@ pub enum ResizeRefusal {
         "Forbidden: resize of pods with pod-level resources is forbidden when InPlacePodLevelResourcesVerticalScalingEnabled feature gate is disabled"
     )]
     PodLevelGate,
+    /// The pod has claims that dynamic resource allocation takes from the node's CPU or memory.
+    #[text("spec: Forbidden: pods with node allocatable resource claims cannot be resized")]
+    Claims,
     /// Amounts that contradict each other.
     #[text("{errors}", errors = errors.join(", "))]
     Invalid { errors: Vec<String> },

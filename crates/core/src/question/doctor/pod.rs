@@ -175,7 +175,7 @@ impl Page<'_> {
                 at: event.at,
                 count: event.count,
             };
-            self.add(event.container.as_deref(), fact, "kq preempt why POD");
+            self.add(event.container.as_deref(), fact, "kq why POD");
         }
     }
 
@@ -213,7 +213,7 @@ impl Page<'_> {
                     reason: ended.reason.clone(),
                     finished_at: ended.finished_at.clone(),
                 };
-                self.add(Some(&status.name), end, "kq preempt why POD");
+                self.add(Some(&status.name), end, "kq why POD");
             }
         }
     }

@@ -111,7 +111,7 @@ pub enum Ended {
     #[leads_to(
         "it does not run again; a controller makes another pod in its place, maybe elsewhere"
     )]
-    #[command("kq preempt why POD")]
+    #[command("kq why POD")]
     Pod {
         /// The component, as `kq preempt why` finds it.
         cause: Cause,

@@ -69,6 +69,10 @@ fn refusal(about: &AdmissionNode, was: &Pod, pod: &Pod) -> Option<ResizeRefusal>
             return Some(ResizeRefusal::PodLevelGate);
         }
     }
+    let has_claims = !was.status.node_allocatable_resource_claim_statuses.is_empty();
+    if has_claims && version.forbids_resizes_with_claims() {
+        return Some(ResizeRefusal::Claims);
+    }
     // Only what the resize makes wrong: a snapshot does not have all of a pod.
     let known = validate(was);
     let errors = validate(pod).into_iter().filter(|error| !known.contains(error));

@@ -78,7 +78,8 @@ impl Resizes {
             return Ok(resizes);
         }
         let mut all = after.clone();
-        for it in &waiting {
+        // The others have what they had already.
+        for it in waiting.iter().filter(|it| !deferred.contains(&it.id)) {
             put(after, &it.was);
         }
         loop {

@@ -1,16 +1,17 @@
 //! The containers that restart with the kubelet.
 
+use super::allocation::restarts_for;
 use super::described::Described;
 use super::pods::Transition;
 use crate::question::admission::AdmissionNode;
 use crate::what_if::RestartCause;
-use kq_facts::checkpoint::pod_allocation;
+use kq_facts::checkpoint::pod_allocation::{self, PodAllocations};
 use kq_facts::host::Text;
 use kq_facts::node_config::NodeConfig;
 use kq_facts::runtime::ContainerState;
 use kq_facts::workloads::effective_uid;
 use kq_k8s::feature_gates::Gate;
-use kq_k8s::pod::{Container, Pod, ResourceName};
+use kq_k8s::pod::{Container, Pod, ResourceList, ResourceName};
 use kq_k8s::priority::is_static_pod;
 use std::collections::BTreeMap;
 
@@ -57,6 +58,16 @@ impl Transition<'_> {
         };
         if !resized.is_empty() {
             return named(RestartCause::ResizePolicy, resized);
+        }
+        let otherwise: Vec<&Container> = match self.resizes_unrecorded(pod, about) {
+            true => all()
+                .filter(|it| !is_known || runs(it))
+                .filter(|it| self.is_recorded_otherwise(pod, it))
+                .collect(),
+            false => Vec::new(),
+        };
+        if !otherwise.is_empty() {
+            return named(RestartCause::Resize, otherwise);
         }
         if !is_known || pod.spec.restart_policy == "Never" {
             return (None, Vec::new());
@@ -105,6 +116,37 @@ impl Transition<'_> {
             && (kubelet.version.resizes_static_pods() || !is_static_pod(pod))
     }
 
+    /// Returns true if the record of the resources of a container has others than it is allocated, of which its policy says that it
+    /// restarts for them.
+    fn is_recorded_otherwise(&self, pod: &Pod, container: &Container) -> bool {
+        let pods = self.recorded();
+        let pod = pods.and_then(|pods| pods.get(effective_uid(pod)));
+        let Some(recorded) = pod.and_then(|it| it.container_resources.get(&container.name)) else {
+            return false;
+        };
+        let own = &container.resources;
+        let differs = |one: &ResourceList, other: &ResourceList, name: &ResourceName| match (
+            one.get(name),
+            other.get(name),
+        ) {
+            (Some(one), Some(other)) => one.compare(other).is_ne(),
+            (one, other) => one.is_some() != other.is_some(),
+        };
+        [ResourceName::Cpu, ResourceName::Memory].iter().any(|name| {
+            restarts_for(container, name)
+                && (differs(&own.requests, &recorded.requests, name)
+                    || differs(&own.limits, &recorded.limits, name))
+        })
+    }
+
+    /// Returns the file of the resources that were given to containers; `None`: it is not there, or is not understood.
+    fn recorded(&self) -> Option<&PodAllocations> {
+        let files = self.after.state.snapshot.state_files.as_ref()?;
+        let Some(Text::Read(text)) = files.get(ACTUATED) else { return None };
+        let load = || pod_allocation::load(text.as_bytes()).shown.ok();
+        self.actuated.get_or_init(load).as_ref()
+    }
+
     /// Returns true if the kubelet finds a record of the resources of a container. Kubelet 1.32 writes none; a
     /// file that was not read counts as complete.
     fn is_recorded(&self, pod: &Pod, container: &Container) -> bool {
@@ -114,15 +156,12 @@ impl Transition<'_> {
         let files = self.after.state.snapshot.state_files.as_ref();
         match files.and_then(|files| files.get(ACTUATED)) {
             Some(Text::Absent) => false,
-            Some(Text::Read(text)) => {
-                let load = || pod_allocation::load(text.as_bytes()).shown.ok();
-                match self.actuated.get_or_init(load) {
-                    Some(pods) => pods
-                        .get(effective_uid(pod))
-                        .is_some_and(|it| it.container_resources.contains_key(&container.name)),
-                    None => true,
-                }
-            }
+            Some(Text::Read(_)) => match self.recorded() {
+                Some(pods) => pods
+                    .get(effective_uid(pod))
+                    .is_some_and(|it| it.container_resources.contains_key(&container.name)),
+                None => true,
+            },
             Some(Text::Unreadable(_)) | None => true,
         }
     }
