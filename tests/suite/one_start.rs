@@ -248,6 +248,8 @@ fn a_configuration_that_ends_a_start_admits_no_pod() {
         let answer: Value = admit.answer();
         assert_eq!(answer["startError"], first.as_str(), "{base} {drop_in}");
         assert_eq!((admit.code, &answer["headline"]["code"]), (3, &Value::from("no-start")));
+        let table = ask("admit explain --kubelet-restart").run();
+        assert!(table.stdout.contains("IF IT STARTS"), "{base} {drop_in}: {}", table.stdout);
     }
 }
 

@@ -20,18 +20,21 @@ pub fn restart(page: &NodePage<'_>) -> Section {
     match page.find(names::RESTART, page.node.restart.as_ref()) {
         Ok(found) => {
             let pods = &found.answer.items;
+            let error = &found.answer.start_error;
             let lost = pods.iter().filter(|it| it.ends()).count();
             let open = pods.iter().filter(|it| !it.ends() && !it.stays()).count();
             Section {
                 id,
                 title,
                 state: match (lost, open) {
+                    _ if error.is_some() => "does not start".to_owned(),
                     (0, 0) => "all admitted".to_owned(),
                     (0, open) => format!("{open} open"),
                     (lost, 0) => format!("{lost} not admitted"),
                     (lost, open) => format!("{lost} not admitted, {open} open"),
                 },
                 lead: html! {
+                    @if let Some(error) = error { "No pod is admitted: " (error) ". The rest is of a kubelet that starts. " }
                     "A kubelet that starts admits its pods again, by age, each together with those admitted before it: "
                     (pods.len() - lost - open) " of " (counted(pods.len(), "pod")) " stay"
                     @if open > 0 { ", and " (open) " may" } "."

@@ -11,12 +11,14 @@ use std::iter;
 /// Shows who is taken in again.
 pub fn table(answer: &PodReadmission) -> Table {
     let rows: Vec<(usize, &Readmitted)> = answer.items.iter().enumerate().collect();
+    // A pipe gets no sentence above the table.
+    let result = if answer.start_error.is_some() { "IF IT STARTS" } else { "RESULT" };
     Rows::of(&rows).table(&[
         Column::new("PLACE", |(at, _)| (at + 1).to_string()),
         Column::name("POD", |(_, it)| it.pod.clone()),
         Column::text("SOURCE", |(_, it)| if it.is_static { "static" } else { "api" }.to_owned()),
         Column::new("CREATED", |(_, it)| or_dash(it.created_at)),
-        Column::state("RESULT", |(_, it)| results(it), |(_, it)| Some(tone(it))),
+        Column::state(result, |(_, it)| results(it), |(_, it)| Some(tone(it))),
         Column::text("BECAUSE", |(_, it)| because(it)),
     ])
 }

@@ -11,7 +11,8 @@
 //!   its default again.
 //! * The result is decoded by `encoding/json`, which knows a field by its name in any case, in the order of the names.
 //!   Other unknown fields of a drop-in are dropped silently.
-//! * The hard eviction thresholds of the base file get their defaults before the drop-ins. So `evictionHard` in a drop-in keeps the default thresholds that it does not name;
+//! * The hard eviction thresholds of the base file get their defaults before the drop-ins. So `evictionHard` in a drop-in
+//!   keeps the default thresholds that it does not name;
 //!   `mergeDefaultEvictionSettings` acts only in the base file; and a drop-in with
 //!   `evictionHard: null` leaves no thresholds at all.
 
