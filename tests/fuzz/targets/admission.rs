@@ -1,6 +1,6 @@
 //! Whatever pods and whatever node, saying who is taken and who is killed for it ends without a panic; nobody
 //! is killed twice, or for a pod that may not take its place; and what is enough is enough.
-#![no_main]
+#![cfg_attr(fuzzing, no_main)]
 
 use kq_admission::preemption::{Outcome, Trace, explain_preemption, make_room, readmit};
 use kq_admission::{DeviceDecision, Facts, NodePod, Occupancy, explain};
@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// What is between the pods and the node.
 const BETWEEN: &[u8] = b"\n%%%\n";
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+kq_fuzz::fuzz_target!(|bytes: &[u8]| {
     // What the kubelet measured is foreign text as well.
     let _ = serde_json::from_slice::<StatsSummary>(bytes);
     let Some(at) = bytes.windows(BETWEEN.len()).position(|it| it == BETWEEN) else { return };

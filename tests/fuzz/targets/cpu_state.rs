@@ -1,11 +1,11 @@
 //! Whatever stands in cpu_manager_state, looking at it ends without a panic; what a kubelet goes on with
 //! comes back from what it writes.
-#![no_main]
+#![cfg_attr(fuzzing, no_main)]
 
 use kq_facts::checkpoint::cpu_manager::{encode, load};
 use kq_facts::checkpoint::layout::KnownLayouts;
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+kq_fuzz::fuzz_target!(|bytes: &[u8]| {
     for layouts in [KnownLayouts::BeforePods, KnownLayouts::WithoutPods, KnownLayouts::WithPods] {
         let found = load(bytes, layouts, None, None);
         for attempt in &found.attempts {

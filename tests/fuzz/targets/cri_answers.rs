@@ -1,11 +1,11 @@
 //! Whatever the bytes, reading them as any answer of a container runtime ends without a panic; what it
 //! says can be stored and comes back as it was.
-#![no_main]
+#![cfg_attr(fuzzing, no_main)]
 
 use kq_facts::runtime::RuntimeFacts;
 use kq_linux::cri::{Answered, decode_answer};
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+kq_fuzz::fuzz_target!(|bytes: &[u8]| {
     for answered in Answered::ALL {
         let Ok(facts) = decode_answer(answered, bytes) else { continue };
         let stored = serde_json::to_string(&facts).expect("it is stored");

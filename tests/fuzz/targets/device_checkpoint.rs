@@ -1,13 +1,13 @@
 //! Whatever a device checkpoint holds, reading it ends without a panic; what was read is written to bytes
 //! that a kubelet takes and that say the same; and what is made of a damaged one is sound.
-#![no_main]
+#![cfg_attr(fuzzing, no_main)]
 
 use kq_facts::checkpoint::device::{DeviceCheckpoint, PodDevices, salvage};
 use kq_facts::devices::CheckpointFact;
 use kq_k8s::version::KubeletVersion;
 use std::collections::BTreeMap;
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+kq_fuzz::fuzz_target!(|bytes: &[u8]| {
     let _ = CheckpointFact::read(bytes);
     if let Ok(loaded) = DeviceCheckpoint::parse(bytes) {
         check(&loaded.checkpoint);

@@ -1,10 +1,10 @@
 //! Whatever stands in dra_manager_state, looking at it ends without a panic; what a kubelet goes on with
 //! comes back from what it writes.
-#![no_main]
+#![cfg_attr(fuzzing, no_main)]
 
 use kq_facts::checkpoint::dra::{encode, load};
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+kq_fuzz::fuzz_target!(|bytes: &[u8]| {
     let found = load(bytes);
     let ((Ok(claims), _) | (_, Ok(claims))) = (found.outcome, found.shown) else { return };
     let written = encode(claims.as_deref());

@@ -1,6 +1,6 @@
 //! The reader of JSON agrees with another one on what is JSON and what a text says, and what is written
 //! is read again.
-#![no_main]
+#![cfg_attr(fuzzing, no_main)]
 
 use kq_k8s::go_json::{check_syntax, decode, push_string};
 use serde_json::value::RawValue;
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 type Lists = Option<BTreeMap<String, Option<Vec<String>>>>;
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+kq_fuzz::fuzz_target!(|bytes: &[u8]| {
     let syntax = check_syntax(bytes);
     let mut lists: Lists = None;
     let decoded = decode(bytes, &mut lists);

@@ -1,6 +1,6 @@
 //! Whatever the bytes, reading them as any text of a host or as a process ends without a panic, and no
 //! word of an unknown flag is kept.
-#![no_main]
+#![cfg_attr(fuzzing, no_main)]
 
 use kq_facts::cgroup_layout::CgroupLayout;
 use kq_facts::host::{
@@ -21,7 +21,7 @@ impl NodeFiles for Everywhere<'_> {
     }
 }
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+kq_fuzz::fuzz_target!(|bytes: &[u8]| {
     if let Ok(text) = std::str::from_utf8(bytes) {
         let _ = CgroupLayout::parse(text);
         host(text);

@@ -1,10 +1,10 @@
 //! Whatever the bytes of an answer, and in whatever portions they come, reading them ends without a panic,
 //! what is kept is bounded, and the portions in which a head comes make no difference to it.
-#![no_main]
+#![cfg_attr(fuzzing, no_main)]
 
 use kq_probe::http::{End, Progress, ResponseReader};
 
-libfuzzer_sys::fuzz_target!(|input: (u8, bool, &[u8])| {
+kq_fuzz::fuzz_target!(|input: (u8, bool, &[u8])| {
     let (step, resets, bytes) = input;
     let end = || match resets {
         true => End::Error { text: "reset".to_owned(), repeats: step % 2 == 0 },

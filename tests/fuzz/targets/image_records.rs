@@ -1,6 +1,6 @@
 //! Whatever a file of records holds, reading it ends without a panic, what was read comes back from what
 //! is written, and what a detection makes of it can be read again.
-#![no_main]
+#![cfg_attr(fuzzing, no_main)]
 
 use kq_facts::image_records::ImageRecords;
 use kq_facts::runtime::Image;
@@ -8,7 +8,7 @@ use kq_facts::timestamp::Timestamp;
 use kq_image_gc::cycle::Keys;
 use kq_image_gc::record::{key, record};
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+kq_fuzz::fuzz_target!(|bytes: &[u8]| {
     let Ok(records) = ImageRecords::parse(bytes) else { return };
     assert_eq!(stored(&records), records, "it comes back as it was");
     // Every third image is gone, every other one that stays is in use, and some are new.

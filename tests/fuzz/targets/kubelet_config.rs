@@ -1,6 +1,6 @@
 //! Whatever the text, reading its documents as YAML, and as a kubelet's configuration with drop-ins,
 //! ends without a panic.
-#![no_main]
+#![cfg_attr(fuzzing, no_main)]
 
 use kq_facts::allocatable::reservations;
 use kq_facts::kubelet_config::{CgroupMode, Source, effective, merge, read, validate};
@@ -9,7 +9,7 @@ use kq_k8s::version::KubeletVersion;
 use kq_k8s::yaml;
 use serde_json::Value;
 
-libfuzzer_sys::fuzz_target!(|text: &str| {
+kq_fuzz::fuzz_target!(|text: &str| {
     let mut values = Vec::new();
     for document in yaml::documents(text) {
         if let Ok(read) = yaml::read(document.text) {

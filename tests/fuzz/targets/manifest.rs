@@ -1,6 +1,6 @@
 //! Whatever the bytes, loading them ends without a panic, every pod that is returned is valid, and
 //! defaults, QoS class and totals can be had of it.
-#![no_main]
+#![cfg_attr(fuzzing, no_main)]
 
 use kq_k8s::defaults::apply_api_defaults;
 use kq_k8s::feature_gates::FeatureGates;
@@ -10,7 +10,7 @@ use kq_k8s::qos::{computed_qos_class, effective_qos_class};
 use kq_k8s::resources::{ResourceOptions, Side, pod_total};
 use kq_k8s::version::KubeletVersion;
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+kq_fuzz::fuzz_target!(|bytes: &[u8]| {
     let loaded = kq_k8s::manifest::load("fuzz", bytes);
     for problem in &loaded.problems {
         assert!(!problem.to_string().is_empty());

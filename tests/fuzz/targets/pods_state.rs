@@ -1,10 +1,10 @@
 //! Whatever stands in allocated_pods_state or actuated_pods_state, looking at it ends without a panic; what
 //! a kubelet goes on with is written so that it reads the same again.
-#![no_main]
+#![cfg_attr(fuzzing, no_main)]
 
 use kq_facts::checkpoint::pod_allocation::{encode, load, load_v1_32};
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+kq_fuzz::fuzz_target!(|bytes: &[u8]| {
     for found in [load(bytes), load_v1_32(bytes)] {
         let _ = found.pre_image();
         let ((Ok(pods), _) | (_, Ok(pods))) = (found.outcome, found.shown) else { continue };

@@ -1,11 +1,11 @@
 //! Whatever a pod and a server say, the request of a probe and those after it can be asked everything
 //! without a panic, and nobody can put lines of their own into a request.
-#![no_main]
+#![cfg_attr(fuzzing, no_main)]
 
 use kq_k8s::pod::{HttpGetAction, HttpHeader, IntOrString};
 use kq_probe::http::{Follow, build_request};
 
-libfuzzer_sys::fuzz_target!(|input: (&str, &str, &str, &str, Vec<Vec<u8>>)| {
+kq_fuzz::fuzz_target!(|input: (&str, &str, &str, &str, Vec<Vec<u8>>)| {
     let (path, host, name, value, locations) = input;
     let header =
         HttpHeader { name: name.to_owned(), value: value.to_owned(), value_withheld: false };

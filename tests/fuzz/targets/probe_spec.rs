@@ -1,6 +1,6 @@
 //! Whatever stands in a pod, its probes can be defaulted, judged, planned and shown without a panic, and what
 //! is stored of them reads back as it was stored.
-#![no_main]
+#![cfg_attr(fuzzing, no_main)]
 
 use kq_answer::Basis;
 use kq_k8s::defaults::apply_probe_defaults;
@@ -14,7 +14,7 @@ use kq_probe::subject::subjects;
 use kq_probe::{JobFacts, Status, Target, plan, predicted_statuses};
 use std::sync::Arc;
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+kq_fuzz::fuzz_target!(|bytes: &[u8]| {
     for loaded in kq_k8s::manifest::load("fuzz", bytes).pods {
         let mut stored = loaded.pod.clone();
         stored.redact();

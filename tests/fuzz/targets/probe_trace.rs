@@ -1,11 +1,11 @@
 //! Whatever a trace holds, reading it ends without a panic, what was read comes back from what is
 //! written, and it can be simulated, with other settings too.
-#![no_main]
+#![cfg_attr(fuzzing, no_main)]
 
 use kq_probe::simulation::{WhatIf, simulate, table, wide};
 use kq_probe::trace::Trace;
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+kq_fuzz::fuzz_target!(|bytes: &[u8]| {
     let Ok(trace) = Trace::parse(bytes, &mut Vec::new()) else { return };
     let stored = serde_json::to_vec(&trace).expect("it is stored");
     let again = Trace::parse(&stored, &mut Vec::new()).expect("it comes back");

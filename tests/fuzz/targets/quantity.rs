@@ -1,11 +1,11 @@
 //! Whatever the two texts, computing with their amounts ends without a panic, and what is printed
 //! parses to the same amount and text.
-#![no_main]
+#![cfg_attr(fuzzing, no_main)]
 
 use kq_k8s::quantity::{Format, Quantity};
 use std::cmp::Ordering;
 
-libfuzzer_sys::fuzz_target!(|text: &str| {
+kq_fuzz::fuzz_target!(|text: &str| {
     let (left, right) = text.split_once(' ').unwrap_or((text, text));
     let (Ok(left), Ok(right)) = (left.parse::<Quantity>(), right.parse::<Quantity>()) else {
         return;

@@ -1,12 +1,12 @@
 //! Whatever the lines of a recording are, reading them ends without a panic, and what was read is read again from what is
 //! written.
-#![no_main]
+#![cfg_attr(fuzzing, no_main)]
 
 use kq_facts::recording::{SnapshotSequence, entry};
 use kq_facts::snapshot::Snapshot;
 use serde_json::Value;
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+kq_fuzz::fuzz_target!(|bytes: &[u8]| {
     let mut read = SnapshotSequence::default();
     let (mut written, mut last) = (SnapshotSequence::default(), None::<Value>);
     for line in bytes.split(|byte| *byte == b'\n') {

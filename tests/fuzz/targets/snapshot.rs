@@ -1,6 +1,6 @@
 //! Whatever is stored in a snapshot, reading it and answering from it ends without a panic, and what was
 //! read comes back from what is written.
-#![no_main]
+#![cfg_attr(fuzzing, no_main)]
 
 use kq_cgroup::knowledge::Knowledge;
 use kq_cgroup::live::compare::Rounding;
@@ -27,7 +27,7 @@ use kq_facts::workloads::{Workloads, add_container_ids, adopt_uid};
 use kq_k8s::defaults::{apply_api_defaults, apply_priority};
 use kq_k8s::manifest::LoadedPod;
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+kq_fuzz::fuzz_target!(|bytes: &[u8]| {
     let Ok(snapshot) = Snapshot::parse(bytes) else { return };
     let stored = serde_json::to_vec(&snapshot).expect("it is stored");
     // A quantity may have been written otherwise; what is stored is the same from then on.

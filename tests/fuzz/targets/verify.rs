@@ -1,6 +1,6 @@
 //! Whatever stands in a file of state, judging it ends without a panic, and with a verdict that a second
 //! look confirms.
-#![no_main]
+#![cfg_attr(fuzzing, no_main)]
 
 use kq_facts::checkpoint::StateFile;
 use kq_managers::verify::{
@@ -8,7 +8,7 @@ use kq_managers::verify::{
 };
 use std::borrow::Cow;
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+kq_fuzz::fuzz_target!(|bytes: &[u8]| {
     let file = |file| StateFileContent {
         file,
         path: "/var/lib/kubelet/file".to_owned(),
