@@ -47,6 +47,10 @@ pub struct Refusal {
 }
 
 impl Refusal {
+    /// Stands for the reason where the kubelet makes no pod of a manifest: then there is no status, and its log has the
+    /// message.
+    pub const MANIFEST: &str = "manifest";
+
     pub(crate) fn new(reason: impl Into<String>, message: impl Into<String>) -> Self {
         Self { reason: reason.into(), message: message.into() }
     }

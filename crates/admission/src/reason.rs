@@ -37,6 +37,12 @@ pub enum CheckReason {
         /// Why the pod is admitted under pressure; null: it is not.
         exception: Option<PressureException>,
     },
+    /// The kubelet makes a pod of the manifest.
+    #[text("the kubelet takes the manifest")]
+    ManifestTaken,
+    /// The kubelet does not make a pod of the manifest, and logs why.
+    #[text("the kubelet makes no pod of the manifest: {error}")]
+    ManifestRefused { error: String },
     /// The pod sets no sysctls.
     #[text("the pod sets no sysctls")]
     NoSysctls,

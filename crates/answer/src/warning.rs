@@ -65,6 +65,8 @@ pub enum WarningCode {
     Overcommitted,
     /// A pod asks for huge pages that the node does not have, or may not have. `about`: the pod.
     HugePages,
+    /// A pod of a RuntimeClass whose overhead is not known.
+    UnknownOverhead,
     /// The QoS class of a pod's status is not that of its spec. `about`: the pod.
     QosClassDiffers,
     /// A pod is being resized. `about`: the pod.

@@ -5,7 +5,7 @@ use crate::files::{CgroupDriver, CgroupVersion, FileValue};
 use crate::node::{NodeResources, ReservedCgroup, kubepods_config, reserved_cgroups};
 use crate::parallel::in_parallel;
 use crate::plan::{Owner, PlanError, PlannedCgroup, Runtimes, SystemdUnit};
-use crate::pod::{effective_uid, pinned_containers, pod_resource_config};
+use crate::pod::{effective_uid, has_pinned_pod, pinned_containers, pod_resource_config};
 use crate::pod_warnings::{overcommitment, pod_warnings};
 use crate::qos::{QosCgroups, QosSums, qos_cgroups};
 use crate::resource_config::{ExplainedFile, ResourceConfig};
@@ -103,7 +103,7 @@ impl Planner<'_> {
         parent: Option<&str>,
     ) -> (PlannedCgroup<'p>, Vec<Warning>) {
         let pinned: BTreeSet<&str> = pinned_containers(pod, &self.settings).collect();
-        let config = pod_resource_config(pod, !pinned.is_empty(), &self.settings);
+        let config = pod_resource_config(pod, has_pinned_pod(pod, &self.settings), &self.settings);
         let warnings = pod_warnings(pod, class, &config, self.node, &self.settings);
         let path = parent.map(|parent| self.pod_path(pod, parent)).unwrap_or_default();
         let containers = container_cgroups(pod, &|name| pinned.contains(name), &self.settings);

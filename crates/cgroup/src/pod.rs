@@ -16,9 +16,11 @@ use kq_facts::cgroup_file::CgroupFile;
 use kq_facts::cgroup_name::{CgroupName, CgroupNameError};
 use kq_k8s::feature_gates::Gate;
 use kq_k8s::pod::{Container, Pod, ResourceList, ResourceName};
-use kq_k8s::qos::{QosClass, effective_qos_class};
+use kq_k8s::qos::{QosClass, effective_qos_class, is_container_guaranteed};
 use kq_k8s::quantity::Quantity;
-use kq_k8s::resources::{PodTotal, ResourceOptions, Seen, Side, is_pod_level_set, pod_total};
+use kq_k8s::resources::{
+    PodTotal, ResourceOptions, Seen, Side, has_pod_level_resources, is_pod_level_set, pod_total,
+};
 use std::collections::BTreeMap;
 
 #[derive(Clone, Debug)]
@@ -254,14 +256,29 @@ pub fn pinned_containers<'p>(
 ) -> impl Iterator<Item = &'p str> {
     let is_guaranteed = settings.static_cpu_manager
         && effective_qos_class(pod, settings.rules.gates) == QosClass::Guaranteed;
-    let containers = pod.spec.init_containers.iter().chain(&pod.spec.containers);
-    containers
+    pod_containers(pod)
         .filter(move |container| is_guaranteed && has_exclusive_cpus(pod, container, settings))
         .map(|container| container.name.as_str())
 }
 
+/// Returns true if the quota of the pod's own cgroup goes where its containers have exclusive CPUs: with some of them, and
+/// in a pod whose resources are managed as a whole with all (`PodHasExclusiveCPUs`,
+/// `pkg/kubelet/cm/container_manager_linux.go`, read in 1.36.2).
+pub fn has_pinned_pod(pod: &Pod, settings: &CgroupSettings) -> bool {
+    let pinned = pinned_containers(pod, settings).count();
+    match settings.rules.manages_pod_level_resources() && has_pod_level_resources(pod) {
+        true => pinned == pod_containers(pod).count(),
+        false => pinned > 0,
+    }
+}
+
+fn pod_containers(pod: &Pod) -> impl Iterator<Item = &Container> {
+    pod.spec.init_containers.iter().chain(&pod.spec.containers)
+}
+
 /// Returns true if a container of a Guaranteed pod gets exclusive CPUs: with a whole number of CPUs, and not in
-/// a pod with resources of its own, where the kubelet passes over those.
+/// a pod with resources of its own, where the kubelet passes over those; where it manages them as a whole, a container
+/// needs limits that equal its requests.
 fn has_exclusive_cpus(pod: &Pod, container: &Container, settings: &CgroupSettings) -> bool {
     let pod_level = settings.rules.skips_pod_level_resources()
         && pod.spec.resources.as_ref().is_some_and(|resources| {
@@ -271,5 +288,8 @@ fn has_exclusive_cpus(pod: &Pod, container: &Container, settings: &CgroupSetting
     let whole = container.resources.requests.get(&ResourceName::Cpu).is_some_and(|request| {
         request.sign() > 0 && request.value().wrapping_mul(1000) == request.milli_value()
     });
-    whole && !pod_level
+    let is_left_out = settings.rules.manages_pod_level_resources()
+        && has_pod_level_resources(pod)
+        && !is_container_guaranteed(&container.resources);
+    whole && !pod_level && !is_left_out
 }

@@ -56,6 +56,18 @@ pub fn pod_warnings(
         let text = "spec.resources has no effect: the feature gate PodLevelResources is off";
         warn(WarningCode::NoEffect, text.to_owned());
     }
+    // The admission plugin RuntimeClass sets it when the pod is created: a pod of the API server has it.
+    if !pod.spec.runtime_class_name.is_empty()
+        && pod.spec.overhead.is_none()
+        && pod.status.phase.is_empty()
+    {
+        let text = format!(
+            "its RuntimeClass {} may have overhead, which the API server adds to the pod's own cgroup: write \
+             overhead.podFixed of the class into spec.overhead",
+            pod.spec.runtime_class_name
+        );
+        warn(WarningCode::UnknownOverhead, text);
+    }
     if is_resizing(pod) {
         let text = "it is being resized: planned for what it asks, while its cgroup has what the kubelet \
                     allocated";

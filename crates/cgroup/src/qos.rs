@@ -110,7 +110,9 @@ pub fn qos_cgroups(
             config.hugepage_limits.insert(bytes, limit);
         }
     }
-    if settings.rules.gates.enabled(Gate::MemoryQos) && settings.version == CgroupVersion::V2 {
+    let is_asked =
+        settings.rules.gates.enabled(Gate::MemoryQos) || settings.rules.resets_protection();
+    if is_asked && settings.version == CgroupVersion::V2 {
         protect_memory(&mut cgroups, sums, settings);
     }
     if settings.rules.gates.enabled(Gate::QosReserved)
@@ -151,13 +153,15 @@ fn protect_memory(cgroups: &mut QosCgroups, sums: &QosSums, settings: &CgroupSet
         }
         return;
     }
+    let is_on = settings.rules.gates.enabled(Gate::MemoryQos);
     let (min, low) = match settings.memory_reservation_policy {
-        MemoryReservationPolicy::TieredReservation => (
+        MemoryReservationPolicy::TieredReservation if is_on => (
             text(both_memory, both, Rule::GuaranteedReservation),
             text(sums.burstable_memory, burstable, Rule::TieredReservation),
         ),
-        MemoryReservationPolicy::None => {
-            let zero = || Derived::new("0".to_owned(), [Rule::NoMemoryReservation.into()]);
+        _ => {
+            let rule = if is_on { Rule::NoMemoryReservation } else { Rule::NoMemoryQos };
+            let zero = || Derived::new("0".to_owned(), [rule.into()]);
             (zero(), zero())
         }
     };

@@ -7,6 +7,7 @@ use crate::files::CgroupVersion;
 use crate::plan::{
     Owner, Plan, PlannedCgroup, RuntimeFormula, SystemdUnit, controller, qualified_name,
 };
+use crate::pod::has_pinned_pod;
 use kq_answer::cgroup_fact::CgroupFact;
 use kq_answer::origin::Origin;
 use kq_answer::{Assumption, Basis, Warning, WarningCode, Worded, answer};
@@ -182,7 +183,7 @@ impl<'a, 'p> CgroupPlan<'a, 'p> {
 
 impl<'p> Sandbox<'p> {
     fn of(pod: &'p Pod, plan: &Plan<'p>) -> Self {
-        let pinned = plan.pinned_containers(pod).next().is_some();
+        let pinned = has_pinned_pod(pod, &plan.settings);
         let (resources, overhead) = sandbox_resources(pod, pinned, &plan.settings);
         Self {
             namespace: &pod.metadata.namespace,

@@ -30,6 +30,8 @@ pub enum Rule {
     OomGroup,
     #[text("memoryReservationPolicy None protects nothing")]
     NoMemoryReservation,
+    #[text("the feature gate MemoryQoS is off: each start takes protection back")]
+    NoMemoryQos,
     #[text("no memory request to protect")]
     NoMemoryRequest,
     #[text("memory QoS, TieredReservation: Guaranteed is protected")]
@@ -52,6 +54,8 @@ pub enum Rule {
     NoSwapCgroupV1,
     #[text("no memory is requested or limited, or both are equal: no swap")]
     NoSwapMemory,
+    #[text("the machine has less memory than is requested: no swap")]
+    NoSwapAboveMachine,
     #[text("memory and swap together get no more than memory")]
     NoSwapAboveMemory,
     #[text("node-critical: killed last")]

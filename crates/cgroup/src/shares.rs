@@ -6,7 +6,7 @@ use self::competitors::Competitors;
 pub use self::competitors::Values;
 use crate::cpu_share::{Division, Node as Competitor, Quota, Reason, cpu_shares};
 use crate::plan::{Owner, Plan, PlannedCgroup, last_element};
-use kq_answer::{Basis, Warning, WarningCode, answer};
+use kq_answer::{Basis, Missing, MissingFact, Warning, WarningCode, answer};
 use kq_facts::cgroup_tree::CgroupPath;
 use kq_k8s::pod::{Container, ResourceName};
 use kq_k8s::qos::QosClass;
@@ -107,6 +107,13 @@ pub struct Share<'p> {
 }
 
 impl Share<'_> {
+    /// Returns the same without the CPUs where something is missing that decides them.
+    fn unless(self, missing: Option<&Missing>) -> Self {
+        let Some(missing) = missing else { return self };
+        let limited_by = format!("unknown: {}", missing.text);
+        Self { cpus: None, decimal: None, meets_request: None, limited_by, at: None, ..self }
+    }
+
     /// Returns the CPUs that it gets; `None`: a value that decides is unknown.
     pub fn as_f64(&self) -> Option<f64> {
         self.cpus.as_ref()?.to_f64()
@@ -134,10 +141,14 @@ pub fn shares<'p>(
     let (reserved, kubepods): (Vec<_>, Vec<_>) = plan.roots.iter().partition(|it| is_reserved(it));
     let all = Competitors::of(&kubepods, values, !siblings.is_empty());
     let exclusive = all.pinned.iter().map(|(_, cpus)| cpus).sum::<u64>().max(all.held);
-    if exclusive > cpus {
+    let too_many = (exclusive > cpus).then(|| {
         let text = format!("{exclusive} exclusive CPUs are requested, and the node has {cpus}");
-        basis.warn(Warning::new(WarningCode::ExclusiveCpus, text));
-    }
+        Missing::new(
+            MissingFact::Placement,
+            format!("{text}: the kubelet refuses some of these pods"),
+        )
+    });
+    basis.lack_all(too_many.clone());
     let mut competitors = all.roots.clone();
     for sibling in siblings {
         competitors.push(Competitor::new(None, sibling.name.clone(), sibling.weight));
@@ -171,7 +182,8 @@ pub fn shares<'p>(
     let mut items: Vec<Share<'p>> = Vec::new();
     for (cgroup, own) in &all.pinned {
         let limited_by = format!("exclusive CPUs: {own}");
-        items.push(share(cgroup, BigRational::from_integer((*own).into()), limited_by, None));
+        let own = share(cgroup, BigRational::from_integer((*own).into()), limited_by, None);
+        items.push(own.unless(too_many.as_ref()));
     }
     // Siblings are where kubepods is.
     let top = kubepods.first().and_then(|root| CgroupPath::new(&root.path).parent());
@@ -188,17 +200,8 @@ pub fn shares<'p>(
                 (top.child(&leaf.node.name), own)
             }
         };
-        items.push(match all.gap(&path) {
-            None => own,
-            Some(gap) => Share {
-                cpus: None,
-                decimal: None,
-                meets_request: None,
-                limited_by: format!("unknown: {}", gap.missing.text),
-                at: None,
-                ..own
-            },
-        });
+        let gap = too_many.as_ref().or_else(|| Some(&all.gap(&path)?.missing));
+        items.push(own.unless(gap));
     }
     CpuShares { cpus, items, basis }
 }

@@ -56,12 +56,11 @@ pub fn swap_limit(
     let memory_capacity = settings.memory_capacity.ok_or(CgroupFact::MemoryCapacity)?;
     let swap_capacity = settings.swap_capacity.ok_or(CgroupFact::SwapCapacity)?;
     let request = own.requests.get(&ResourceName::Memory).map_or(0, Quantity::value);
-    let swap = if memory_capacity <= 0 || request > memory_capacity {
-        0
-    } else {
-        // In the same floats as the kubelet.
-        (request as f64 / memory_capacity as f64 * swap_capacity as f64) as i64
-    };
+    if memory_capacity <= 0 || request > memory_capacity {
+        return Ok(Derived::new("0".to_owned(), [Rule::NoSwapAboveMachine.into()]));
+    }
+    // In the same floats as the kubelet.
+    let swap = (request as f64 / memory_capacity as f64 * swap_capacity as f64) as i64;
     let step = Step::SwapShare { request, memory_capacity, swap_capacity, swap };
     Ok(Derived::new(swap.to_string(), [step]))
 }

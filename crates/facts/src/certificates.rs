@@ -28,6 +28,10 @@ pub enum CertificateUsage {
     Client,
     /// Its own server shows the certificate.
     Serving,
+    /// It verifies the API server with the certificate.
+    ServerAuthority,
+    /// It verifies clients of its own server with the certificate.
+    ClientAuthority,
 }
 
 impl fmt::Display for CertificateUsage {
@@ -35,6 +39,8 @@ impl fmt::Display for CertificateUsage {
         f.write_str(match self {
             Self::Client => "client certificate",
             Self::Serving => "serving certificate",
+            Self::ServerAuthority => "CA certificate of the API server",
+            Self::ClientAuthority => "CA certificate of clients",
         })
     }
 }

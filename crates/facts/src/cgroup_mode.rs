@@ -107,6 +107,14 @@ impl fmt::Display for CgroupDriver {
     }
 }
 
+impl CgroupDriver {
+    /// Returns the driver that a field of the configuration means: everything else than `systemd` is the cgroup file system
+    /// (`newCgroupCommon`, `pkg/kubelet/cm/cgroup_manager_linux.go`, read in 1.36.2).
+    pub fn of_field(text: &str) -> Self {
+        text.parse().unwrap_or(Self::Cgroupfs)
+    }
+}
+
 impl FromStr for CgroupDriver {
     type Err = ParseCgroupError;
 

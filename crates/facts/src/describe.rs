@@ -5,7 +5,7 @@
 //! kubelet's default for its version.
 
 use crate::allocatable::{OverReserved, ReservationError, node_allocatable, reservations};
-use crate::cgroup_mode::{CgroupDriver, CgroupVersion, ParseCgroupError};
+use crate::cgroup_mode::{CgroupDriver, CgroupVersion};
 use crate::found_node::Live;
 use crate::host::{HUGEPAGES, HostFacts};
 use crate::kubelet::{configuration, gates, given_version, warn_of_version, warn_of_versions};
@@ -18,7 +18,7 @@ use crate::node_object::NodeObject;
 use crate::overrides::Overrides;
 use crate::start_warnings::{effect_warnings, no_start_on_v1, start_warnings, status_warnings};
 use kq_answer::origin::Origin;
-use kq_answer::warning::Warning;
+use kq_answer::warning::{Warning, WarningCode};
 use kq_k8s::cpuset::CpuSet;
 use kq_k8s::feature_gates::{FeatureGateError, FeatureGates};
 use kq_k8s::kubelet_rules::KubeletRules;
@@ -94,14 +94,6 @@ pub enum DescribeError {
     /// More is reserved than there is.
     #[error("the kubelet refuses this configuration")]
     OverReserved(#[source] OverReserved),
-    /// An unknown driver.
-    #[error("invalid kubelet configuration{}", said_by(origin.as_ref()))]
-    Driver {
-        #[source]
-        error: ParseCgroupError,
-        /// Its setter.
-        origin: Option<Origin>,
-    },
     /// An eviction threshold that is none, or a soft one without its grace period.
     #[error("the kubelet refuses {}.{} {:?}{}: {}", refused.field, refused.signal, refused.text,
             said_by(origin.as_ref()), refused.error)]
@@ -114,6 +106,20 @@ pub enum DescribeError {
 
 fn said_by(origin: Option<&Origin>) -> String {
     origin.map_or_else(String::new, |origin| format!(" in {origin}"))
+}
+
+/// Returns true if flags set what the allocatable amounts follow from: the Node object does not contradict a question.
+fn asks_for_amounts(sources: NodeSources<'_>) -> bool {
+    let fields = [
+        "kubeReserved",
+        "systemReserved",
+        "reservedSystemCPUs",
+        "evictionHard",
+        "maxPods",
+        "podsPerCore",
+    ];
+    let is_flag = |field| matches!(sources.config.origins.get(field), Some(Origin::Flag(_)));
+    !sources.overrides.capacity.is_empty() || fields.into_iter().any(is_flag)
 }
 
 /// Describes a node.
@@ -142,9 +148,12 @@ pub fn describe(sources: NodeSources<'_>) -> Result<NodeConfig, DescribeError> {
     let cgroup_version = cgroup_version.unwrap_or(CgroupVersion::V2);
     check(&given, &gates, cgroup_version, sources.config, &mut warnings)?;
     let mut config = effective(&given, version);
-    let cgroup_driver: CgroupDriver = config.cgroup_driver.parse().map_err(|error| {
-        DescribeError::Driver { error, origin: sources.config.origins.get("cgroupDriver").cloned() }
-    })?;
+    if let Err(error) = config.cgroup_driver.parse::<CgroupDriver>() {
+        let text = format!("cgroupDriver: {error}: the kubelet takes it for cgroupfs");
+        let warning = Warning::new(WarningCode::KubeletConfig, text);
+        warnings.push(warning.about("cgroupDriver"));
+    }
+    let cgroup_driver = CgroupDriver::of_field(&config.cgroup_driver);
     let (cgroup_driver, driver_origin) = live.driver(cgroup_driver, sources.config, version);
     config.cgroup_driver = cgroup_driver.to_string();
     let capacity = capacity(sources, &mut live, &mut facts);
@@ -179,7 +188,7 @@ pub fn describe(sources: NodeSources<'_>) -> Result<NodeConfig, DescribeError> {
     let swap_capacity = swap_capacity.or_else(|| live.host("/proc/meminfo", HostFacts::swap_bytes));
     let swap_capacity = facts.add("swapCapacity", swap_capacity, || None, "--swap-capacity");
     warnings.extend(start_warnings(&config, &reserved, swap_capacity));
-    if let Some((file, object)) = object {
+    if let Some((file, object)) = object.filter(|_| !asks_for_amounts(sources)) {
         warnings.extend(status_warnings(file, object, &allocatable));
     }
     let swap_controller = overrides
@@ -208,6 +217,7 @@ pub fn describe(sources: NodeSources<'_>) -> Result<NodeConfig, DescribeError> {
         reservations: reserved,
         capacity,
         allocatable,
+        asks_for_amounts: asks_for_amounts(sources),
         cpus,
         cgroup_version,
         cgroup_driver,

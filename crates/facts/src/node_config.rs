@@ -31,6 +31,8 @@ pub struct NodeConfig {
     pub capacity: ResourceList,
     /// The amounts available to pods.
     pub allocatable: NodeAllocatable,
+    /// Flags set what these amounts, or the number of pods, follow from.
+    pub asks_for_amounts: bool,
     /// All CPUs; `None` is unknown.
     pub cpus: Option<CpuSet>,
     pub cgroup_version: CgroupVersion,

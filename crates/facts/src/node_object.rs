@@ -84,7 +84,7 @@ pub struct NodeStatus {
 #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize)]
 #[serde(default)]
 pub struct NodeCondition {
-    /// `Ready`, `MemoryPressure`, `DiskPressure` or `PIDPressure`.
+    /// `Ready`, `MemoryPressure`, `DiskPressure`, `PIDPressure` or, where it is `True`, `NetworkUnavailable`.
     #[serde(rename = "type")]
     pub kind: String,
     /// `True`, `False` or `Unknown`.
@@ -126,8 +126,15 @@ impl NodeStatus {
 fn pressure<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<NodeCondition>, D::Error> {
     let mut conditions =
         Option::<Vec<NodeCondition>>::deserialize(deserializer)?.unwrap_or_default();
-    conditions.retain(|it| it.kind == "Ready" || it.kind.ends_with("Pressure"));
-    for condition in conditions.iter_mut().filter(|it| it.kind != "Ready" || it.status == "True") {
+    // The network is there, or somebody says that it is not.
+    let has_no_network =
+        |it: &NodeCondition| it.kind == "NetworkUnavailable" && it.status == "True";
+    conditions
+        .retain(|it| it.kind == "Ready" || it.kind.ends_with("Pressure") || has_no_network(it));
+    let is_plain = |it: &&mut NodeCondition| {
+        (it.kind != "Ready" || it.status == "True") && !has_no_network(it)
+    };
+    for condition in conditions.iter_mut().filter(is_plain) {
         condition.message.clear();
     }
     Ok(conditions)

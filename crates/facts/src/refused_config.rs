@@ -141,7 +141,6 @@ fn culprits(
         DescribeError::Gates { .. } => vec!["featureGates".to_owned()],
         DescribeError::Reservation { error, .. } => vec![error.field().to_owned()],
         DescribeError::Threshold { refused, .. } => vec![refused.field.to_owned()],
-        DescribeError::Driver { .. } => vec!["cgroupDriver".to_owned()],
         DescribeError::OverReserved(_) => {
             ["kubeReserved", "systemReserved", "reservedSystemCPUs", "evictionHard"]
                 .map(str::to_owned)

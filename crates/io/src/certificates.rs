@@ -3,6 +3,8 @@
 
 use super::host::{LIMIT, ReadError};
 use super::trust::read_trusted;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use kq_facts::certificates::{Certificate, CertificateUsage};
 use kq_facts::lookup::{FailedSource, Lookup, Sourced};
 use kq_facts::timestamp::Timestamp;
@@ -13,13 +15,6 @@ use serde_json::Value;
 use std::path::Path;
 use x509_parser::parse_x509_certificate;
 
-/// The files in the kubelet's certificate folder (`cmd/kubelet/app/server.go`, `pkg/kubelet/certificate/kubelet.go`).
-/// A serving certificate signed by the cluster takes precedence over the kubelet's own.
-const FILES: [(CertificateUsage, &[&str]); 2] = [
-    (CertificateUsage::Client, &["kubelet-client-current.pem"]),
-    (CertificateUsage::Serving, &["kubelet-server-current.pem", "kubelet.crt"]),
-];
-
 /// The configuration that names a kubelet's certificates.
 #[derive(Clone, Copy, Debug)]
 pub struct CertificateSources<'a> {
@@ -29,34 +24,52 @@ pub struct CertificateSources<'a> {
     pub kubeconfig: Option<&'a str>,
     /// `tlsCertFile` of its configuration.
     pub tls_cert_file: Option<&'a str>,
+    /// `authentication.x509.clientCAFile` of its configuration.
+    pub client_ca_file: Option<&'a str>,
+}
+
+/// Where a certificate is.
+enum Place {
+    /// The first of these files that exists.
+    FirstOf(Vec<String>),
+    /// A file that the configuration names.
+    Named(String),
+    /// The bytes are in the kubeconfig of this path.
+    Inside(String, Vec<u8>),
 }
 
 /// Reads the kubelet's certificates: the named one of each usage, else the first file that exists.
+///
+/// The files in the folder are those of `cmd/kubelet/app/server.go` and `pkg/kubelet/certificate/kubelet.go`. A serving
+/// certificate signed by the cluster takes precedence over the kubelet's own.
 pub fn read_certificates(root: &Path, sources: CertificateSources<'_>) -> Lookup<Vec<Certificate>> {
     let folder = sources.folder.trim_end_matches('/').to_owned();
+    let in_folder = |names: &[&str]| {
+        Place::FirstOf(names.iter().map(|name| format!("{folder}/{name}")).collect())
+    };
+    let named =
+        |file: Option<&str>| Some(Place::Named(file.filter(|it| !it.is_empty())?.to_owned()));
+    let kubeconfig = sources.kubeconfig.and_then(|path| Kubeconfig::read(root, path));
+    let client = match &kubeconfig {
+        None => Some(in_folder(&["kubelet-client-current.pem"])),
+        Some(config) => config.client(),
+    };
+    let serving = named(sources.tls_cert_file)
+        .unwrap_or_else(|| in_folder(&["kubelet-server-current.pem", "kubelet.crt"]));
+    let places = [
+        (CertificateUsage::Client, client),
+        (CertificateUsage::Serving, Some(serving)),
+        (CertificateUsage::ServerAuthority, kubeconfig.as_ref().and_then(Kubeconfig::authority)),
+        (CertificateUsage::ClientAuthority, named(sources.client_ca_file)),
+    ];
     let (mut value, mut tried) = (Vec::new(), Vec::new());
-    for (usage, names) in FILES {
-        let named = match usage {
-            CertificateUsage::Client => {
-                sources.kubeconfig.and_then(|path| client_certificate(root, path))
-            }
-            CertificateUsage::Serving => sources.tls_cert_file.map(str::to_owned),
-        };
-        let paths: Vec<String> = match named.filter(|file| !file.is_empty()) {
-            Some(file) => vec![file],
-            None => names.iter().map(|name| format!("{folder}/{name}")).collect(),
-        };
-        for path in paths {
-            let certificate = match read_trusted(root, &path, LIMIT) {
-                Err(ReadError::Absent) => continue,
-                Err(error) => Err(error.to_string()),
-                Ok(pem) => certificate(&path, usage, &pem),
-            };
-            match certificate {
-                Ok(certificate) => value.push(certificate),
-                Err(reason) => tried.push(FailedSource { source: path, reason }),
-            }
-            break;
+    for (usage, place) in places {
+        let Some(place) = place else { continue };
+        match read(root, place, usage) {
+            Ok(found) => value.extend(found),
+            // The kubelet does not start with such an authority, and that is said of its start.
+            Err(_) if is_authority(usage) => {}
+            Err(failed) => tried.push(failed),
         }
     }
     match value.is_empty() {
@@ -66,20 +79,78 @@ pub fn read_certificates(root: &Path, sources: CertificateSources<'_>) -> Lookup
     }
 }
 
-/// Returns the file of the client certificate that a kubeconfig names.
-fn client_certificate(root: &Path, kubeconfig: &str) -> Option<String> {
-    let text = String::from_utf8(read_trusted(root, kubeconfig, LIMIT).ok()?).ok()?;
-    let config = yaml::read(&text).ok()?.value;
-    let named = |list: &str, name: &str| {
-        let mut items = config.get(list)?.as_array()?.iter();
-        items.find(|item| item.get("name").and_then(Value::as_str) == Some(name)).cloned()
+/// Reads a certificate; `None`: there is no file of any name.
+fn read(
+    root: &Path,
+    place: Place,
+    usage: CertificateUsage,
+) -> Result<Option<Certificate>, FailedSource> {
+    let is_named = matches!(place, Place::Named(_));
+    let paths = match place {
+        Place::Inside(path, pem) => {
+            let read = certificate(&path, usage, &pem);
+            return read.map(Some).map_err(|reason| FailedSource { source: path, reason });
+        }
+        Place::FirstOf(paths) => paths,
+        Place::Named(path) => vec![path],
     };
-    let context = named("contexts", config.get("current-context")?.as_str()?)?;
-    let user = named("users", context.pointer("/context/user")?.as_str()?)?;
-    let file = user.pointer("/user/client-certificate")?.as_str()?;
-    // A relative path is relative to the kubeconfig.
-    let folder = Path::new(kubeconfig).parent()?;
-    Some(folder.join(file).to_str()?.to_owned())
+    for path in paths {
+        let read = match read_trusted(root, &path, LIMIT) {
+            Err(ReadError::Absent) if is_named => Err("no such file or directory".to_owned()),
+            Err(ReadError::Absent) => continue,
+            Err(error) => Err(error.to_string()),
+            Ok(pem) => certificate(&path, usage, &pem),
+        };
+        return read.map(Some).map_err(|reason| FailedSource { source: path, reason });
+    }
+    Ok(None)
+}
+
+/// The user and the cluster of the current context of a kubeconfig.
+struct Kubeconfig {
+    path: String,
+    user: Value,
+    cluster: Value,
+}
+
+impl Kubeconfig {
+    fn read(root: &Path, path: &str) -> Option<Self> {
+        let text = String::from_utf8(read_trusted(root, path, LIMIT).ok()?).ok()?;
+        let config = yaml::read(&text).ok()?.value;
+        let named = |list: &str, name: &str| {
+            let mut items = config.get(list)?.as_array()?.iter();
+            items.find(|item| item.get("name").and_then(Value::as_str) == Some(name)).cloned()
+        };
+        let context = named("contexts", config.get("current-context")?.as_str()?)?;
+        let of = |list: &str, name: &str| {
+            let found = named(list, context.pointer(&format!("/context/{name}"))?.as_str()?)?;
+            found.get(name).cloned()
+        };
+        let (user, cluster) = (of("users", "user"), of("clusters", "cluster"));
+        let (user, cluster) = (user.unwrap_or_default(), cluster.unwrap_or_default());
+        Some(Self { path: path.to_owned(), user, cluster })
+    }
+
+    /// Returns the certificate of the user; `None`: it shows the API server something else.
+    fn client(&self) -> Option<Place> {
+        self.place(&self.user, "client-certificate")
+    }
+
+    fn authority(&self) -> Option<Place> {
+        self.place(&self.cluster, "certificate-authority")
+    }
+
+    /// Data win over a file (`MergeConfig` in `client-go/tools/clientcmd`).
+    fn place(&self, holder: &Value, field: &str) -> Option<Place> {
+        let text = |field: &str| holder.get(field)?.as_str().filter(|text| !text.is_empty());
+        if let Some(data) = text(&format!("{field}-data")) {
+            let bytes = STANDARD.decode(data.trim()).unwrap_or_default();
+            return Some(Place::Inside(self.path.clone(), bytes));
+        }
+        // A relative path is relative to the kubeconfig.
+        let folder = Path::new(&self.path).parent()?;
+        Some(Place::Named(folder.join(text(field)?).to_str()?.to_owned()))
+    }
 }
 
 /// What a certificate says of itself.
@@ -107,9 +178,22 @@ impl CertificateText {
     }
 }
 
+fn is_authority(usage: CertificateUsage) -> bool {
+    matches!(usage, CertificateUsage::ServerAuthority | CertificateUsage::ClientAuthority)
+}
+
+/// Reads the first certificate, and of authorities the one that is valid for longest: each of them is trusted.
 fn certificate(path: &str, usage: CertificateUsage, pem: &[u8]) -> Result<Certificate, String> {
-    let der = CertificateDer::from_pem_slice(pem).map_err(|_| "contains no PEM certificate")?;
-    let CertificateText { subject, not_before, not_after, .. } = CertificateText::of(&der)?;
+    let count = if is_authority(usage) { usize::MAX } else { 1 };
+    let found = CertificateDer::pem_slice_iter(pem).take(count).filter_map(Result::ok);
+    let texts = found.map(|der| CertificateText::of(&der));
+    let longest = texts.reduce(|one, other| match (&one, &other) {
+        (Ok(first), Ok(second)) if first.not_after >= second.not_after => one,
+        (Ok(_), Err(_)) => one,
+        _ => other,
+    });
+    let text = longest.unwrap_or_else(|| Err("contains no PEM certificate".to_owned()))?;
+    let CertificateText { subject, not_before, not_after, .. } = text;
     Ok(Certificate { path: path.to_owned(), usage, subject, not_before, not_after })
 }
 
@@ -133,6 +217,7 @@ mod tests {
         folder: "/var/lib/kubelet/pki",
         kubeconfig: None,
         tls_cert_file: None,
+        client_ca_file: None,
     };
 
     #[test]

@@ -32,6 +32,12 @@ pub enum RecordingFileError {
         /// The system's error.
         error: io::Error,
     },
+    /// It was packed, and cannot be unpacked from there on.
+    #[error("recording {path} is cut off or damaged from here on")]
+    Damaged {
+        /// The file.
+        path: String,
+    },
     /// A line is longer than kq reads.
     #[error(
         "recording {path} has a line of more than {MAX_RECORDED_BYTES} bytes, which kq does not read"
@@ -114,7 +120,10 @@ impl RecordingReader {
         let mut line = Vec::new();
         let mut limited = self.lines.by_ref().take(MAX_RECORDED_BYTES + 1);
         let read = limited.read_until(b'\n', &mut line);
-        read.map_err(|error| failed("read", &self.path, error))?;
+        read.map_err(|error| match error.kind() {
+            io::ErrorKind::InvalidData => RecordingFileError::Damaged { path: self.path.clone() },
+            _ => failed("read", &self.path, error),
+        })?;
         if line.is_empty() {
             return Ok(None);
         }
@@ -150,7 +159,9 @@ impl<R: BufRead> Frames<R> {
 
 impl<R: BufRead> Read for Frames<R> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        let damaged = |error: &dyn std::fmt::Display| io::Error::other(error.to_string());
+        let damaged = |error: &dyn std::error::Error| {
+            io::Error::new(io::ErrorKind::InvalidData, error.to_string())
+        };
         loop {
             if !self.is_inside {
                 if self.source.fill_buf()?.is_empty() {

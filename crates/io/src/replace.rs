@@ -125,6 +125,14 @@ pub fn store(path: &Path, content: &[u8]) -> Result<(), ReplaceError> {
     })
 }
 
+/// Returns true if two paths lead to one file.
+pub fn is_one_file(path: &Path, other: &Path) -> bool {
+    match (fs::stat(path), fs::stat(other)) {
+        (Ok(one), Ok(other)) => (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino),
+        _ => false,
+    }
+}
+
 /// Finds the place of a path and writes there.
 fn at<T>(
     path: &Path,

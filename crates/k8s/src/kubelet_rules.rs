@@ -62,6 +62,12 @@ impl KubeletRules {
         self.since(37)
     }
 
+    /// Returns true if each start takes back what memory QoS protected before, unless it protects by requests still (since
+    /// 1.37): before, the values stayed where the gate went off, and were 0 each minute without `TieredReservation`.
+    pub fn resets_protection(&self) -> bool {
+        self.since(37)
+    }
+
     /// Returns true if the limits of the pod's cgroup hang on the own limit of each container alone (since 1.37); before, an
     /// init container counts with the sidecars that run with it.
     pub fn counts_own_limits(&self) -> bool {

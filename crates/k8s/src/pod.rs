@@ -20,14 +20,15 @@ pub use placement::{
     PodOs, PodSecurityContext, Sysctl, Taint, TaintRules, Toleration,
 };
 pub use probe::{
-    ContainerPort, ContainerRestartRule, EnvVar, ExecAction, ExitCodes, GrpcAction, Handler,
-    HttpGetAction, HttpHeader, INJECTED_PROBES, IntOrString, PROXY, Probe, ProbeType,
-    TcpSocketAction,
+    ContainerPort, ContainerRestartRule, EnvFrom, EnvVar, ExecAction, ExitCodes, GrpcAction,
+    Handler, HttpGetAction, HttpHeader, INJECTED_PROBES, IntOrString, PROXY, Probe, ProbeType,
+    TcpSocketAction, ValueFrom,
 };
 pub use read::{FromMapping, Text, null_as_default, object, objects, optional_object};
 pub use resource_list::{ResourceList, ResourceName};
-pub use volume::{EmptyDir, PodResourceClaim, Volume};
+pub use volume::{EmptyDir, PodResourceClaim, Projected, ProjectedSource, Volume};
 
+use crate::priority::is_static_pod;
 use probe::{boxed, is_zero};
 use read::{objects_where, withheld};
 use serde::de::{Deserialize, Deserializer};
@@ -62,6 +63,10 @@ impl Pod {
     /// Removes possible secrets: variables, and of probes the commands, queries and most headers. Returns the removed
     /// texts, which others may have quoted.
     pub fn redact(&mut self) -> Vec<String> {
+        if !is_static_pod(self) {
+            // The kubelet asks it of static pods alone.
+            self.spec.forget_references();
+        }
         self.spec.every_container_mut().flat_map(Container::redact).collect()
     }
 }
@@ -84,6 +89,8 @@ pub struct PodSpec {
     pub resources: Option<ResourceRequirements>,
     /// The overhead of the sandbox, from the runtime class.
     pub overhead: Option<ResourceList>,
+    #[serde(deserialize_with = "null_as_default", skip_serializing_if = "String::is_empty")]
+    pub runtime_class_name: String,
     /// The priority that admission resolved.
     pub priority: Option<i32>,
     #[serde(deserialize_with = "null_as_default")]
@@ -110,6 +117,9 @@ pub struct PodSpec {
     /// `-`: it names a service account; which one is not kept.
     #[serde(deserialize_with = "withheld", skip_serializing_if = "String::is_empty")]
     pub service_account_name: String,
+    /// The Secrets with credentials for images; which ones is not kept.
+    #[serde(deserialize_with = "objects", skip_serializing_if = "Vec::is_empty")]
+    pub image_pull_secrets: Vec<Details>,
     /// The operating system that it is for.
     #[serde(deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
     pub os: Option<PodOs>,
@@ -136,6 +146,21 @@ pub struct PodSpec {
 
 impl PodSpec {
     /// Returns the containers of every kind: regular, init, ephemeral.
+    pub fn every_container(&self) -> impl Iterator<Item = &Container> {
+        let of_spec = self.init_containers.iter().chain(&self.containers);
+        of_spec.chain(&self.ephemeral_containers)
+    }
+
+    /// Forgets to which objects of the API the pod refers.
+    fn forget_references(&mut self) {
+        self.image_pull_secrets.clear();
+        self.every_container_mut().for_each(|container| container.env_from.clear());
+        for volume in &mut self.volumes {
+            (volume.projected, volume.azure_file) = (None, None);
+        }
+    }
+
+    /// Returns the same to be changed.
     pub fn every_container_mut(&mut self) -> impl Iterator<Item = &mut Container> {
         self.containers
             .iter_mut()
@@ -168,6 +193,9 @@ pub struct Container {
     /// The variables that the commands of its probes name; all others are forgotten.
     #[serde(deserialize_with = "objects", skip_serializing_if = "Vec::is_empty")]
     pub env: Vec<EnvVar>,
+    /// The kinds of objects from which variables come, those of single variables too.
+    #[serde(deserialize_with = "objects", skip_serializing_if = "Vec::is_empty")]
+    pub env_from: Vec<EnvFrom>,
     /// Has it started?
     #[serde(deserialize_with = "boxed", skip_serializing_if = "Option::is_none")]
     pub startup_probe: Option<Box<Probe>>,

@@ -130,6 +130,17 @@ impl<'p> Sums<'p> {
     }
 }
 
+/// Returns true if a container sets CPU and memory, and requests what its limits are: in a pod with pod-level resources, it
+/// alone gets resources of its own (`IsContainerEquivalentQOSGuaranteed`, `pkg/kubelet/cm/qos/helpers.go`, read in 1.36.2).
+pub fn is_container_guaranteed(resources: &ResourceRequirements) -> bool {
+    [ResourceName::Cpu, ResourceName::Memory].iter().all(|name| {
+        let request = resources.requests.get(name).filter(|amount| !amount.is_zero());
+        request
+            .zip(resources.limits.get(name))
+            .is_some_and(|(request, limit)| request.compare(limit).is_eq())
+    })
+}
+
 fn has_cpu_and_memory(limits: &ResourceList) -> bool {
     [ResourceName::Cpu, ResourceName::Memory].iter().all(|name| positive(limits, name).is_some())
 }

@@ -418,9 +418,14 @@ impl PodsQuestion<'_> {
             });
         }
         let (mut loaded, mut unread) = (Loaded::default(), Vec::new());
+        let mut not_taken = Vec::new();
         for (path, content) in manifests {
             match content {
-                Ok(bytes) => loaded.append(load(&path, &bytes)),
+                Ok(bytes) => {
+                    let mut file = load(&path, &bytes);
+                    not_taken.extend(file.keep_static_pod());
+                    loaded.append(file);
+                }
                 Err(reason) => unread.push(format!("{path}: {reason}")),
             }
         }
@@ -435,7 +440,7 @@ impl PodsQuestion<'_> {
                 pod.metadata.name = format!("{}-{node}", pod.metadata.name);
             }
         }
-        let notes = loaded.notes.iter().map(ToString::to_string).collect();
+        let notes = loaded.notes.iter().map(ToString::to_string).chain(not_taken).collect();
         let mut value = recorded(PodSource::StaticManifests, loaded, notes);
         value.left_out.extend(unread);
         Ok(Sourced { source: folder.clone(), value })

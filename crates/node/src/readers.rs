@@ -19,6 +19,7 @@ use kq_io::image_records::read_records;
 use kq_io::kubelet_files::read_config_on_disk;
 use kq_io::start_files::read_start_files;
 use kq_io::trust::NamedBy;
+use serde_json::Value;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -120,11 +121,16 @@ fn pod_resources(below: &Below<'_>, _: Needs, snapshot: &mut Snapshot) {
 
 fn certificates(below: &Below<'_>, _: Needs, snapshot: &mut Snapshot) {
     let config = below.settings.value();
-    let file = config.and_then(|config| config.get("tlsCertFile")?.as_str());
+    let authority = |config: &Value| {
+        let authority = config.get("authentication")?.get("x509")?.get("clientCAFile")?;
+        authority.as_str().map(str::to_owned)
+    };
+    let authority = config.and_then(authority);
     let sources = CertificateSources {
         folder: &below.settings.cert_dir,
         kubeconfig: below.settings.kubeconfig.as_deref(),
-        tls_cert_file: file,
+        tls_cert_file: config.and_then(|config| config.get("tlsCertFile")?.as_str()),
+        client_ca_file: authority.as_deref(),
     };
     snapshot.certificates = read_certificates(below.root, sources);
 }

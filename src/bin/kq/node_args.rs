@@ -146,6 +146,11 @@ pub struct NodeArgs {
 }
 
 impl ConfigArgs {
+    /// Returns the files that are named.
+    pub fn files(&self) -> impl Iterator<Item = &String> {
+        self.kubelet_config.iter().chain(&self.kubelet_config_dir)
+    }
+
     /// Returns true if a file or a folder is named.
     pub fn is_given(&self) -> bool {
         self.kubelet_config.is_some() || self.kubelet_config_dir.is_some()

@@ -12,7 +12,7 @@ use kq_core::fleet::error_of_kq;
 use kq_core::what_if::parse;
 use kq_io::memory::received;
 use kq_io::own_program::{OwnProgramError, run_own};
-use kq_io::replace::store;
+use kq_io::replace::{is_one_file, store};
 use kq_io::snapshot_file::{self, SnapshotFolderError, node_files, pack};
 use kq_node::NodeFile;
 use kq_node::action::report::{
@@ -112,6 +112,7 @@ impl Args {
         }
         let changes = self.changes()?;
         let files = self.files()?;
+        self.refuse_input_as_output(files.as_deref().unwrap_or_default())?;
         let nodes = files.as_ref().map_or(1, Vec::len);
         let mut page = Page::new(nodes);
         match files.as_deref() {
@@ -170,6 +171,24 @@ impl Args {
             return Err(Failure::usage(input).hint("name a file"));
         }
         Ok(Some(files))
+    }
+
+    /// The page would take the place of what it is about.
+    fn refuse_input_as_output(&self, files: &[snapshot_file::NodeFile]) -> Result<(), Failure> {
+        let Some(output) = self.output.as_deref() else { return Ok(()) };
+        let named = [&self.sources.snapshot, &self.preempt_for, &self.node.node_file];
+        let named = named.into_iter().flatten().chain(&self.sources.pods).map(Path::new);
+        let configs = self.node.root.config.files().map(Path::new);
+        let changed = self.what_if.iter().flat_map(|text| text.split_whitespace()).map(Path::new);
+        let stored = files.iter().map(|file| file.path.as_path());
+        let mut inputs = named.chain(configs).chain(changed).chain(stored);
+        match inputs.find(|input| is_one_file(Path::new(output), input)) {
+            None => Ok(()),
+            Some(_) => Err(Failure::usage(anyhow!(
+                "-o {output}: the page is made of this file, and would replace it"
+            ))
+            .hint("name another file")),
+        }
     }
 
     /// Returns true if a flag names standard input.

@@ -270,8 +270,7 @@ fn hint_at_command(error: &clap::Error, typed: &[OsString]) -> Option<String> {
             of_words().or_else(|| guess::reason(word)).or_else(of_files).or_else(of_name)
         }
         ErrorKind::UnknownArgument => {
-            let flag = error.get(ContextKind::InvalidArg).map(ToString::to_string);
-            let flag = flag.filter(|it| it.starts_with('-'));
+            let flag = invalid_flag(error);
             let of_flag =
                 || guess::hint_for_flag(flag.as_deref()?, named.command, &named.names, &named.rest);
             let of_typed = || guess::hint_for_files(&all, &[], &typed);
@@ -282,7 +281,11 @@ fn hint_at_command(error: &clap::Error, typed: &[OsString]) -> Option<String> {
                 _ => of_words().or_else(of_files).or_else(of_flag),
             })
         }
-        ErrorKind::InvalidValue | ErrorKind::ValueValidation => of_files(),
+        // A file is in the place of something else, unless a flag has a wrong value.
+        ErrorKind::InvalidValue | ErrorKind::ValueValidation => match invalid_flag(error) {
+            Some(_) => None,
+            None => of_files(),
+        },
         ErrorKind::MissingRequiredArgument => {
             of_words().or_else(|| fleet_line(&all, &named)).or_else(|| {
                 let text = error.to_string();
@@ -296,6 +299,12 @@ fn hint_at_command(error: &clap::Error, typed: &[OsString]) -> Option<String> {
         }
         _ => None,
     }
+}
+
+/// Returns the flag that an error is about.
+fn invalid_flag(error: &clap::Error) -> Option<String> {
+    let argument = error.get(ContextKind::InvalidArg).map(ToString::to_string);
+    argument.filter(|it| it.starts_with('-'))
 }
 
 /// Returns the line of a command for many nodes whose `--` is missing.
@@ -401,8 +410,10 @@ fn command_first(typed: &[&str]) -> Option<String> {
     let all = Cli::command();
     let at = typed.iter().position(|word| all.find_subcommand(word).is_some())?;
     let count = Named::of(&all, &typed[at..]).names.len();
-    let line = [&typed[at..at + count], &typed[..at], &typed[at + count..]].concat();
-    Some(format!("kq {}", line.join(" ")))
+    let line = [&["kq"], &typed[at..at + count], &typed[..at], &typed[at + count..]].concat();
+    // Elsewhere it may be as wrong.
+    try_read(line.iter().map(OsString::from)).ok()?;
+    Some(line.join(" "))
 }
 
 /// Names the variable, where a flag that was not typed is in the way of another.

@@ -162,9 +162,17 @@ pub fn read(changes: &[Change]) -> Result<ChangeFiles, Failure> {
                 }
                 files.config = Some(ConfigContent::of(&content));
             }
-            Change::Add { file, .. } => {
+            Change::Add { file, is_static } => {
                 let content = read_input(file).map_err(Failure::missing)?;
-                let loaded = load(shown(file), &content);
+                let mut loaded = load(shown(file), &content);
+                if *is_static {
+                    let left_out = loaded.keep_static_pod();
+                    if let (true, Some(first)) = (loaded.pods.is_empty(), left_out.first()) {
+                        return Err(Failure::usage(anyhow::anyhow!("{first}"))
+                            .hint("a file in the kubelet's folder holds one Pod"));
+                    }
+                    files.notes.extend(left_out);
+                }
                 if let Some(problem) = loaded.problems.first() {
                     return Err(Failure::usage(anyhow::anyhow!("{problem}")));
                 }

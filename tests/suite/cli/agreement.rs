@@ -1,6 +1,6 @@
 //! Commands that answer one question in several ways: they say the same.
 
-use super::kq;
+use super::{folder_with, kq, repository};
 use serde_json::{Value, json};
 
 const NODE: &str = "--snapshot examples/night/worker-3.json";
@@ -155,4 +155,93 @@ fn pods_that_run_and_are_not_listed_are_missing() {
     let ran = kq("doctor --snapshot node.json -o json").within(folder.path()).run();
     let restart = found(&ran.answer(), "kubelet-restart");
     assert!(restart.iter().any(|it| it.contains("7 others are not known")), "{restart:?}");
+}
+
+#[test]
+fn a_manifest_that_the_kubelet_does_not_take_is_refused_by_every_command() {
+    let manifest = |name: &str, spec: &str| {
+        format!(
+            "apiVersion: v1\nkind: Pod\nmetadata: {{name: {name}}}\nspec: {{containers: [{{name: c, image: i}}]{spec}}}\n"
+        )
+    };
+    let folder = folder_with(&[
+        ("plain.yaml", manifest("plain", "") + "---\n" + &manifest("second", "")),
+        ("refers.yaml", manifest("refers", ", volumes: [{name: v, secret: {secretName: s}}]")),
+        ("deployment.yaml", "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\nspec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}}\n".to_owned()),
+    ]);
+    let night = repository().join("examples/night/worker-3.json");
+    let run = |line: &str| {
+        kq(&format!("{line} --snapshot {}", night.display())).within(folder.path()).run()
+    };
+    const SAYS: &str = "static pods may not reference secrets";
+    for line in ["what-if add static refers.yaml", "admit explain refers.yaml --static"] {
+        let ran = run(line);
+        assert!(ran.code == 1 && ran.stdout.contains(SAYS), "{line}: {}", ran.text());
+        let before = run(&format!("{line} --kubelet-version 1.33"));
+        assert!(!before.text().contains(SAYS), "{line}: {}", before.text());
+    }
+    let ran = run("preempt explain refers.yaml --static");
+    assert!(ran.stdout.contains(SAYS), "{}", ran.text());
+    let ran = run("what-if add static plain.yaml");
+    assert!(!ran.stdout.contains("second"), "{}", ran.text());
+    assert!(
+        ran.stderr.contains("document 2: the kubelet reads the first document alone"),
+        "{}",
+        ran.text()
+    );
+    let ran = run("what-if add static deployment.yaml");
+    assert!(
+        ran.code == 2 && ran.stderr.contains("Deployment: the kubelet takes a Pod alone"),
+        "{}",
+        ran.text()
+    );
+    // A pod that runs was made of its manifest by this kubelet.
+    let ran = run("what-if kubelet-restart");
+    assert!(!ran.text().contains("may not reference"), "{}", ran.text());
+}
+
+#[test]
+fn what_flags_set_is_not_ignored_silently() {
+    let asked = kq(&format!("admit explain examples/night/dns.yaml --set maxPods=1 {NODE}")).run();
+    assert!(asked.stderr.contains("the Node object counts, not the amounts that follow from the flags: 110 of pods, and not 1"), "{}", asked.text());
+    let plain = kq(&format!("admit explain examples/night/dns.yaml {NODE}")).run();
+    assert!(!plain.stderr.contains("the Node object counts"), "{}", plain.text());
+    let ran = kq(&format!("allocatable --capacity memory=32Gi {NODE}")).run();
+    assert!(!ran.stderr.contains("its kubelet reserves something else"), "{}", ran.text());
+}
+
+#[test]
+fn a_page_size_that_is_assumed_is_the_same_in_the_plan_and_in_a_change() {
+    let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: shop, uid: u}\nspec: {nodeName: n1, containers: [{name: c, image: i, resources: {limits: {memory: 2Gi}, requests: {memory: 1Gi, cpu: 1}}}]}\nstatus: {phase: Running, qosClass: Burstable}\n";
+    let node = "{\"kind\":\"Node\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"n1\"},\"status\":{\"capacity\":{\"cpu\":\"4\",\"memory\":\"8Gi\",\"pods\":\"110\"},\"allocatable\":{\"cpu\":\"4\",\"memory\":\"8092Mi\",\"pods\":\"110\"},\"nodeInfo\":{\"kubeletVersion\":\"v1.36.0\"}}}";
+    let config = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n";
+    let folder = folder_with(&[("p.yaml", pod), ("node.json", node), ("kubelet.yaml", config)]);
+    let files = "--node-file node.json --kubelet-config kubelet.yaml --cgroup-version 2";
+    let plan = format!("cgroup plan p.yaml {files} --feature-gates MemoryQoS=true -o json");
+    let plan = kq(&plan).within(folder.path()).run();
+    let change = format!("what-if feature-gates MemoryQoS=true --pods p.yaml {files}");
+    let change = kq(&change).within(folder.path()).run();
+    let high = "2040107008";
+    assert!(plan.stdout.contains(high), "{}", plan.text());
+    assert!(
+        change.stdout.contains("memory.high") && change.stdout.contains(high),
+        "{}",
+        change.text()
+    );
+    assert!(change.stderr.contains("memory.high: pages of 4096 bytes"), "{}", change.text());
+}
+
+#[test]
+fn a_kubelet_that_prints_and_ends_does_not_start() {
+    for (flags, says) in [
+        ("--version", "--version: it prints its version, and ends with code 0"),
+        ("-h", "--help: it prints its usage, and ends with code 0"),
+        ("--version=raw", "--version: it prints its version"),
+        ("'start now'", "unknown command start"),
+    ] {
+        let ran = kq(&format!("what-if flags {flags} {NODE}")).run();
+        assert!(ran.code == 1 && ran.text().contains(says), "{flags}: {}", ran.text());
+    }
+    let ran = kq(&format!("what-if flags --version=false {NODE}")).run();
+    assert_eq!(ran.code, 0, "{}", ran.text());
 }

@@ -118,8 +118,72 @@ fn each_finding_of_another_domain_is_told() {
                 valid(node, &at(taken, -230), &at(taken, 10));
             },
             "WARNING certificates",
-            "expires in 0 days",
+            "expires in 9 hours",
             "leads to: the API server rejects the kubelet",
+        ),
+        (
+            "a certificate of the future",
+            |node| valid(node, "2035-01-01T00:00:00Z", "2036-01-01T00:00:00Z"),
+            "ERROR certificates",
+            "is valid from 2035-01-01T00:00:00Z on, and it is 2026-",
+            "check the clock",
+        ),
+        (
+            "the certificate of another node",
+            |node| {
+                node["certificates"]["found"]["value"][0]["subject"] =
+                    json!("O=system:nodes, CN=system:node:n2");
+            },
+            "WARNING certificates",
+            "is of the node n2, and this node is n1",
+            "the API server forbids the kubelet to change this node",
+        ),
+        (
+            "an expired serving certificate of its own",
+            |node| {
+                valid(node, "2020-01-01T00:00:00Z", "2021-01-01T00:00:00Z");
+                let certificate = &mut node["certificates"]["found"]["value"][0];
+                certificate["usage"] = json!("serving");
+                certificate["path"] = json!("/var/lib/kubelet/pki/kubelet.crt");
+            },
+            "ERROR certificates",
+            "kubelet.crt expired at 2021-01-01T00:00:00Z",
+            "remove /var/lib/kubelet/pki/kubelet.crt and /var/lib/kubelet/pki/kubelet.key",
+        ),
+        (
+            "an authority that expired",
+            |node| {
+                valid(node, "2016-01-01T00:00:00Z", "2026-01-01T00:00:00Z");
+                let certificate = &mut node["certificates"]["found"]["value"][0];
+                certificate["usage"] = json!("serverAuthority");
+                certificate["path"] = json!("/etc/kubernetes/pki/ca.crt");
+            },
+            "ERROR certificates",
+            "the CA certificate of the API server /etc/kubernetes/pki/ca.crt expired",
+            "the kubelet rejects the API server",
+        ),
+        (
+            "a network that is not set up",
+            |node| {
+                let conditions = status(node)["conditions"].as_array_mut().expect("conditions");
+                conditions.push(json!({ "type": "NetworkUnavailable", "status": "True",
+                    "reason": "NoRouteCreated", "message": "RouteController failed to create a route" }));
+            },
+            "WARNING node-conditions",
+            "NetworkUnavailable is True: RouteController failed to create a route",
+            "node.kubernetes.io/network-unavailable",
+        ),
+        (
+            "a node whose clock is ahead",
+            |node| {
+                let later = at(taken(node), 2);
+                let conditions = status(node)["conditions"].as_array_mut().expect("conditions");
+                let ready = conditions.iter_mut().find(|it| it["type"] == "Ready").expect("Ready");
+                ready["lastHeartbeatTime"] = json!(later);
+            },
+            "WARNING node-conditions",
+            "minutes ahead of the time here",
+            "timedatectl",
         ),
         (
             "a full disk without images",

@@ -173,7 +173,7 @@ fn formats_hold_the_same() {
     }
   ],
   "notes": [
-    "shares come from requests.cpu; a container without that request gets them from limits.cpu, and kubepods from the node's allocatable CPUs"
+    "shares come from requests.cpu; a container without that request gets them from limits.cpu, a pod from its overhead too, kubepods from the node's allocatable CPUs, and an enforced systemReservedCgroup or kubeReservedCgroup from its reservation"
   ],
   "facts": {},
   "assumptions": [],

@@ -135,6 +135,42 @@ fn what_cannot_be_meant_is_refused() {
     }
 }
 
+/// What a page is made of is not replaced by the page.
+#[test]
+fn the_page_never_takes_the_place_of_its_input() {
+    let night =
+        std::fs::read(repository().join("examples/night/worker-3.json")).expect("the example");
+    let folder = folder_with(&[
+        ("node.json", night),
+        (
+            "kubelet.yaml",
+            b"apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n".to_vec(),
+        ),
+    ]);
+    std::fs::create_dir(folder.path().join("nodes")).expect("a folder");
+    std::fs::hard_link(folder.path().join("node.json"), folder.path().join("nodes/a.json"))
+        .expect("a link");
+    for (line, file) in [
+        ("report node.json -o node.json", "node.json"),
+        ("report --snapshot node.json -o ./node.json", "node.json"),
+        ("report nodes -o node.json", "node.json"),
+        (
+            "report --snapshot node.json --kubelet-config kubelet.yaml -o kubelet.yaml",
+            "kubelet.yaml",
+        ),
+        (
+            "report --snapshot node.json --what-if 'config kubelet.yaml' -o kubelet.yaml",
+            "kubelet.yaml",
+        ),
+    ] {
+        let before = std::fs::read(folder.path().join(file)).expect("it is there");
+        let ran = kq(line).within(folder.path()).run();
+        assert_eq!(ran.code, 2, "{line}: {}", ran.text());
+        assert!(ran.stderr.contains("the page is made of this file"), "{line}: {}", ran.text());
+        assert_eq!(std::fs::read(folder.path().join(file)).expect("it is there"), before, "{line}");
+    }
+}
+
 #[cfg(any(feature = "apiserver", feature = "cri"))]
 #[test]
 fn a_terminal_gets_no_page() {

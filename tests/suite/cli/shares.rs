@@ -370,3 +370,23 @@ fn a_kernel_without_cgroups_of_pods_has_nothing_to_divide() {
         assert_eq!(ran.code, 0, "{}", ran.text());
     }
 }
+
+/// More exclusive CPUs than the machine has: nobody knows who gets them.
+#[test]
+fn exclusive_cpus_that_are_not_there_are_given_to_nobody() {
+    let pod = |name: &str| {
+        format!(
+            "apiVersion: v1\nkind: Pod\nmetadata: {{name: {name}, uid: {name}}}\nspec: {{containers: [{{name: c, image: i, resources: {{limits: {{cpu: 3, memory: 1Gi}}, requests: {{cpu: 3, memory: 1Gi}}}}}}]}}\n"
+        )
+    };
+    let folder = folder_with(&[("p.yaml", format!("{}---\n{}", pod("a"), pod("b")))]);
+    let line = "cgroup shares p.yaml --capacity cpu=4,memory=8Gi --set cpuManagerPolicy=static --system-reserved cpu=1";
+    let ran = kq(line).within(folder.path()).run();
+    assert_eq!(ran.code, 3, "{}", ran.text());
+    assert!(
+        ran.stdout.contains("unknown: 6 exclusive CPUs are requested, and the node has 4"),
+        "{}",
+        ran.text()
+    );
+    assert!(!ran.stdout.contains("yes"), "{}", ran.text());
+}

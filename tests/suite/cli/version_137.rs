@@ -36,6 +36,8 @@ fn memory_qos_is_on_and_throttles_nothing_without_a_factor() {
     }
     assert_eq!(planned("--kubelet-version 1.37", "memory.high"), pairs([]));
     let off = "--kubelet-version 1.37 --feature-gates MemoryQoS=false";
+    assert_eq!(planned(off, "memory.min"), pairs([("/kubepods", "0")]), "each start takes it back");
+    let off = "--kubelet-version 1.36 --feature-gates MemoryQoS=false";
     assert_eq!(planned(off, "memory.min"), pairs([]));
     let on = "--feature-gates MemoryQoS=true --kubelet-version 1.36";
     assert!(planned(on, "memory.high").contains_key("burst/c"), "0.9 by default");

@@ -89,6 +89,7 @@ pub fn snapshot(name: &str, records: Option<ImageRecords>) -> String {
         flags: Vec::new(),
         flag_files: Vec::new(),
         faults: Vec::new(),
+        is_partial: false,
         others: Vec::new(),
         notes: Vec::new(),
     };

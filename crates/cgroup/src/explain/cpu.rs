@@ -11,7 +11,8 @@ use kq_k8s::qos::QosClass;
 
 const BY_HAND: &str = "this was written by systemd (CPUWeight=), by another program or by hand";
 const SHARES_FROM: &str = "shares come from requests.cpu; a container without that request gets \
-    them from limits.cpu, and kubepods from the node's allocatable CPUs";
+    them from limits.cpu, a pod from its overhead too, kubepods from the node's allocatable CPUs, and an enforced \
+    systemReservedCgroup or kubeReservedCgroup from its reservation";
 
 pub(super) fn weight(question: &Question<'_>) -> Result<Explanation, ExplainError> {
     let max = MAX_WEIGHT.cast_signed();
@@ -86,7 +87,9 @@ fn shares_from(question: &Question<'_>) -> &'static str {
         Some(Level::Burstable | Level::BestEffort) => {
             "the shares of a QoS class come from the sum of its pods' requests.cpu"
         }
-        Some(Level::Pod) => "the shares of a pod come from the requests.cpu of the whole pod",
+        Some(Level::Pod) => {
+            "the shares of a pod come from the requests.cpu of the whole pod and its overhead"
+        }
         Some(Level::Container) => {
             "shares come from requests.cpu; a container without that request gets them from \
              limits.cpu"
@@ -181,6 +184,9 @@ fn quota_explanation(
     }
     if plain.is_none() && systemd.is_empty() {
         out.notes.push("no limits.cpu gives this quota; it was written by hand".to_owned());
+    }
+    if question.may_be(&[Level::Pod]) {
+        out.notes.push("the quota of a pod has its overhead on top (RuntimeClass)".to_owned());
     }
     if quota_us == MIN_QUOTA_US {
         out.notes.push("1000 us is the least that the kubelet writes for any limit".to_owned());

@@ -4,11 +4,14 @@ use super::{Candidate, ExplainError, Explanation, Level, Origin, Question, Sourc
 use crate::files::{CgroupVersion, UNBOUNDED_HUGEPAGES};
 use kq_facts::cgroup_value::{Value, page_size_in};
 use kq_k8s::qos::QosClass;
+use kq_output::units::counted;
 
 /// The page size of most machines; the kernel keeps whole pages.
 pub(super) const PAGE_BYTES: i64 = 4096;
 
 const KUBELET_RUNTIME: &str = "kubelet for pods and kubepods, container runtime for containers";
+pub(super) const RESERVED: &str =
+    "enforced systemReservedCgroup or kubeReservedCgroup: its reservation";
 const BYTES: &str = "a whole number of bytes, or max";
 const BYTES_V1: &str = "a whole number of bytes, or -1";
 
@@ -53,7 +56,7 @@ pub(super) fn quantity(bytes: i64) -> String {
 
 /// Returns the amounts that the kernel keeps as `bytes`, and adds what happens to part of a page.
 pub(super) fn whole_pages(
-    out: &mut Explanation,
+    notes: &mut Vec<String>,
     source: Source,
     bytes: i64,
     page_bytes: i64,
@@ -62,7 +65,7 @@ pub(super) fn whole_pages(
         return vec![Origin::closed(source, bytes, bytes.saturating_add(page_bytes - 1))];
     }
     let kept = bytes - bytes % page_bytes;
-    out.notes.push(format!(
+    notes.push(format!(
         "the kernel keeps whole pages of {page_bytes} bytes: it will show {kept}, so this can be \
          written but not read back"
     ));
@@ -85,7 +88,7 @@ pub(super) fn limit(question: &Question<'_>) -> Result<Explanation, ExplainError
         return Ok(out);
     };
     let mut out = question.explanation(at_most(bytes));
-    let from = whole_pages(&mut out, Source::LimitsMemoryBytes, bytes, PAGE_BYTES);
+    let from = whole_pages(&mut out.notes, Source::LimitsMemoryBytes, bytes, PAGE_BYTES);
     let level = question.place.map(|place| place.level);
     let (rule, from) = match level {
         None | Some(Level::Pod | Level::Container) => ("limit", from),
@@ -103,6 +106,13 @@ pub(super) fn limit(question: &Question<'_>) -> Result<Explanation, ExplainError
     let possible = bytes != 0 && !(best_effort && level != Some(Level::BestEffort));
     let from = if possible { from } else { Vec::new() };
     out.formulas.push(Candidate { possible, ..Candidate::rule(writer, rule, from) });
+    if level.is_none() {
+        let whole = whole_pages(&mut Vec::new(), Source::ReservedMemoryBytes, bytes, PAGE_BYTES);
+        out.formulas.push(Candidate::rule("kubelet", RESERVED, whole));
+    }
+    if possible && matches!(level, None | Some(Level::Pod)) {
+        out.notes.push("the limit of a pod has its overhead on top (RuntimeClass)".to_owned());
+    }
     match level {
         None => out.notes.push(
             "kubepods has the machine's memory less kubeReserved and systemReserved, without the \
@@ -143,7 +153,7 @@ pub(super) fn swap(question: &Question<'_>) -> Result<Explanation, ExplainError>
         )),
         (_, Some(_)) if !question.may_be(&[Level::Container]) => {}
         (CgroupVersion::V1, Some(bytes)) => {
-            let from = whole_pages(&mut out, Source::LimitsMemoryBytes, bytes, PAGE_BYTES);
+            let from = whole_pages(&mut out.notes, Source::LimitsMemoryBytes, bytes, PAGE_BYTES);
             let rule = "equal to the memory limit: no swap";
             out.formulas.push(Candidate::rule("container runtime", rule, from));
         }
@@ -174,8 +184,12 @@ pub(super) fn hugetlb(question: &Question<'_>, page: i64) -> Result<Explanation,
         Some(0) => "none may be used".to_owned(),
         Some(UNBOUNDED_HUGEPAGES) => "2^62 bytes, as good as no limit".to_owned(),
         Some(bytes) => {
-            let whole = if bytes % page == 0 { "" } else { " whole" };
-            format!("{}: {}{whole} pages", quantity(bytes), bytes / page)
+            let whole = if bytes % page == 0 { "page" } else { "whole page" };
+            format!(
+                "{}: {}",
+                quantity(bytes),
+                counted(usize::try_from(bytes / page).unwrap_or(usize::MAX), whole)
+            )
         }
     };
     let mut out = question.explanation(meaning);
@@ -194,16 +208,35 @@ pub(super) fn hugetlb(question: &Question<'_>, page: i64) -> Result<Explanation,
             ));
         }
         Some(bytes) if question.may_be(Level::PODS) => {
-            let from = whole_pages(&mut out, Source::HugepagesBytes, bytes, page);
+            // The API server refuses part of a huge page.
+            let from = vec![Origin::closed(Source::HugepagesBytes, bytes, bytes)];
             let rule = match question.place.map(|place| place.level) {
                 None => "pods: sum of the requests; containers: the limit",
                 Some(Level::Container) => "the limit",
                 Some(_) => "sum of the requests",
             };
             let writer = question.writer("kubelet, container runtime");
-            out.formulas.push(Candidate::rule(writer, rule, from));
+            let possible = bytes % page == 0;
+            let from = if possible { from } else { Vec::new() };
+            out.formulas.push(Candidate { possible, ..Candidate::rule(writer, rule, from) });
         }
         Some(_) => {}
+    }
+    if amount.is_some_and(|bytes| bytes != UNBOUNDED_HUGEPAGES && bytes % page == 0)
+        && question.may_be(&[Level::Kubepods])
+    {
+        out.formulas.push(Candidate::rule(
+            "kubelet at its start, for kubepods",
+            "the node's huge pages less the reserved ones; unbounded from the first update of the QoS classes on",
+            Vec::new(),
+        ));
+    }
+    if let Some(bytes) = amount.filter(|bytes| bytes % page != 0) {
+        let kept = bytes - bytes % page;
+        out.notes.push(format!(
+            "the kernel keeps whole pages of {page} bytes: it will show {kept}, so this can be written but \
+             not read back"
+        ));
     }
     Ok(out)
 }

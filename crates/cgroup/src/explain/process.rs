@@ -1,5 +1,6 @@
 //! Explains limits of processes, CPU sets and OOM scores.
 
+use super::memory::RESERVED;
 use super::{Candidate, ExplainError, Explanation, Level, Origin, Question, Source};
 use crate::files::CgroupDriver;
 use kq_facts::cgroup_file::CgroupFile;
@@ -38,6 +39,9 @@ pub(super) fn pids(question: &Question<'_>) -> Result<Explanation, ExplainError>
             "the node's limit of processes less the pid of kubeReserved and systemReserved",
             Vec::new(),
         ));
+    }
+    if limit > 0 && question.place.is_none() {
+        out.formulas.push(Candidate::rule("kubelet", RESERVED, Vec::new()));
     }
     if question.may_be(&[Level::Container]) {
         if question.may_be_made_by(CgroupDriver::Systemd) {
@@ -101,6 +105,11 @@ pub(super) fn cpuset(question: &Question<'_>) -> Result<Explanation, ExplainErro
             out.formulas.push(Candidate::rule(writer, rule, Vec::new()));
         } else if of_cpus && question.may_be(&[Level::Kubepods]) {
             let rule = "all CPUs, unless the CPU manager's policy is static";
+            out.formulas.push(Candidate::rule("kubelet", rule, Vec::new()));
+        }
+        if of_cpus && question.place.is_none() {
+            let rule = "kubepods, and an enforced systemReservedCgroup or kubeReservedCgroup: all CPUs, unless the CPU \
+                        manager's policy is static";
             out.formulas.push(Candidate::rule("kubelet", rule, Vec::new()));
         }
     } else {

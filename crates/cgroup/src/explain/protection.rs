@@ -9,6 +9,8 @@ use kq_k8s::qos::QosClass;
 
 const KUBELET_RUNTIME: &str = "kubelet, container runtime";
 const TIERED: &str = "gate MemoryQoS with memoryReservationPolicy TieredReservation";
+const TIERED_KUBEPODS: &str = "gate MemoryQoS with memoryReservationPolicy TieredReservation, from Kubernetes 1.37 on: the \
+    requests of the Burstable pods";
 const BEFORE_POLICIES: &str = "gate MemoryQoS in Kubernetes 1.32 to 1.35";
 const RESERVED: &str = "gate MemoryQoS, enforced systemReservedCgroup or kubeReservedCgroup: its \
     memory limit";
@@ -45,14 +47,14 @@ fn nothing(question: &Question<'_>, out: &mut Explanation) {
 
 /// Adds who writes the sum of requests, or what is reserved.
 ///
-/// | file       | policy           | pods and containers | above them          | reserved cgroups |
-/// |------------|------------------|---------------------|---------------------|------------------|
-/// | memory.min | 1.32 to 1.35     | all with a request  | kubepods, burstable | memory limit     |
-/// | memory.min | TieredReservation| Guaranteed          | kubepods            | memory limit     |
-/// | memory.min | None             |                     |                     | memory limit     |
-/// | memory.low | TieredReservation| all the others      | burstable           |                  |
+/// | file       | policy           | pods and containers | above them                    | reserved cgroups |
+/// |------------|------------------|---------------------|-------------------------------|------------------|
+/// | memory.min | 1.32 to 1.35     | all with a request  | kubepods, burstable           | memory limit     |
+/// | memory.min | TieredReservation| Guaranteed          | kubepods                      | memory limit     |
+/// | memory.min | None             |                     |                               | memory limit     |
+/// | memory.low | TieredReservation| all the others      | burstable, kubepods from 1.37 |                  |
 fn requests(question: &Question<'_>, out: &mut Explanation, bytes: i64) {
-    let from = whole_pages(out, Source::RequestsMemoryBytes, bytes, PAGE_BYTES);
+    let from = whole_pages(&mut out.notes, Source::RequestsMemoryBytes, bytes, PAGE_BYTES);
     let writer = question.writer(KUBELET_RUNTIME);
     let guaranteed = question.may_be_of(QosClass::Guaranteed);
     // A BestEffort pod can have overhead, its containers have no request.
@@ -64,12 +66,16 @@ fn requests(question: &Question<'_>, out: &mut Explanation, bytes: i64) {
         .into_iter()
         .any(|class| question.may_be_of(class));
     if question.known == CgroupFile::MemoryLow {
-        if (pods && not_guaranteed) || question.may_be(&[Level::Burstable]) {
-            out.formulas.push(Candidate::rule(writer, TIERED, from));
+        if (pods && not_guaranteed) || question.may_be(&[Level::Burstable, Level::Kubepods]) {
+            let rule = match question.place.map(|place| place.level) {
+                Some(Level::Kubepods) => TIERED_KUBEPODS,
+                _ => TIERED,
+            };
+            out.formulas.push(Candidate::rule(writer, rule, from));
             if question.place.is_none() {
                 out.notes.push(
                     "set for: all pods but Guaranteed ones (BestEffort pods for their overhead), \
-                     their containers, the burstable cgroup"
+                     their containers, the burstable cgroup, and from Kubernetes 1.37 on kubepods"
                         .to_owned(),
                 );
             }
@@ -109,22 +115,30 @@ pub(super) fn throttling(question: &Question<'_>) -> Result<Explanation, Explain
         |bytes| format!("throttled above {}", quantity(bytes)),
     );
     let mut out = question.explanation(meaning);
-    if !question.may_be(&[Level::Container]) {
-        if amount.is_none() {
-            out.formulas.push(Candidate::rule("kernel", "nothing was written", Vec::new()));
-        }
+    if amount.is_none() && !question.may_be(&[Level::Container]) {
+        out.formulas.push(Candidate::rule("kernel", "nothing was written", Vec::new()));
         return Ok(out);
     }
-    let rule = match amount {
-        None => "gate MemoryQoS is off, or request and limit are equal",
-        Some(_) => {
-            "gate MemoryQoS: request + (limit or allocatable - request) * \
-             memoryThrottlingFactor, cut to whole pages; containers only"
-        }
+    let possible = amount.is_none_or(|bytes| bytes % PAGE_BYTES == 0);
+    let mut add = |writer, rule| {
+        out.formulas.push(Candidate { possible, ..Candidate::rule(writer, rule, Vec::new()) });
     };
-    out.formulas.push(Candidate::rule("container runtime", rule, Vec::new()));
-    if amount.is_some_and(|bytes| bytes % PAGE_BYTES != 0) {
-        out.formulas[0].possible = false;
+    if question.may_be(&[Level::Container]) {
+        let rule = match amount {
+            None => "gate MemoryQoS is off, or request and limit are equal",
+            Some(_) => {
+                "gate MemoryQoS: request + (limit or allocatable - request) * \
+                 memoryThrottlingFactor, cut to whole pages"
+            }
+        };
+        add("container runtime", rule);
+    }
+    if amount.is_some() && question.may_be(&[Level::Pod]) {
+        let rule = "gate MemoryQoS, from Kubernetes 1.37 on, for a pod with a memory limit of its own: request + \
+                    (limit - request) * memoryThrottlingFactor, cut to whole pages";
+        add("kubelet for pods", rule);
+    }
+    if !possible {
         out.notes.push(format!("not a whole number of pages of {PAGE_BYTES} bytes"));
     }
     Ok(out)

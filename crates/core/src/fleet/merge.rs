@@ -61,7 +61,7 @@ impl Merge {
     pub fn exit_code(&self) -> u8 {
         let has = |code: u8| self.counts.by_exit_code.contains_key(&code);
         match () {
-            () if self.counts.by_exit_code.keys().eq([&2]) => 2,
+            () if has(2) && self.counts.answered == 0 => 2,
             () if has(1) => 1,
             () if has(3) || has(2) || self.counts.asked == 0 => 3,
             () => 0,

@@ -69,11 +69,22 @@ pub(super) fn parse(facts: &StartFacts<'_>, found: &mut StartExamination) -> Sai
         good.flags.push(flag.clone());
     }
     syntax(found, process, |after| after >= process.flags.len());
-    for fault in &process.faults {
-        if let FaultKind::Word(word) = &fault.kind {
-            let certainty = if word.is_some() { Certainty::Certain } else { Certainty::Likely };
-            let word = word.clone().unwrap_or_else(|| "...".to_owned());
-            found.stop(Stage::FlagValues, (StartRule::UnknownCommand { word }, certainty));
+    let mut words = process.faults.iter().filter_map(|fault| match &fault.kind {
+        FaultKind::Word(word) => Some(word.clone()),
+        FaultKind::Syntax(_) => None,
+    });
+    // The kubelet names the first.
+    if let Some(word) = words.next() {
+        let certainty = if word.is_some() { Certainty::Certain } else { Certainty::Likely };
+        let word = word.unwrap_or_else(|| "...".to_owned());
+        found.stop(Stage::FlagValues, (StartRule::UnknownCommand { word }, certainty));
+    }
+    for name in ["help", "version"] {
+        let last = good.flags.iter().rfind(|flag| flag.name == name);
+        if last.is_some_and(|flag| {
+            !matches!(flag.value.as_deref(), Some("false" | "0" | "f" | "F" | "FALSE" | "False"))
+        }) {
+            found.stop(Stage::FlagValues, StartRule::PrintsAlone { flag: name.to_owned() });
         }
     }
     let flags = KubeletProcess::interpreted(&good);

@@ -35,7 +35,7 @@ pub(super) fn warnings(start: &Start<'_>, found: &mut StartExamination) {
         found.warn(StartWarning::KubeletCgroupOutside);
     }
     if let Some(runtime) = start.facts.runtime_driver
-        && effective.cgroup_driver.parse() != Ok(runtime)
+        && CgroupDriver::of_field(&effective.cgroup_driver) != runtime
     {
         let (configured, runtime) = (effective.cgroup_driver.clone(), runtime.to_string());
         found.warn(StartWarning::RuntimeDriver { configured, runtime });

@@ -309,7 +309,7 @@ impl StartExamination {
         StartProblem {
             text: match rule.exit() {
                 Exit::Error => stage.wrap(&rule.to_string()),
-                Exit::Panic => rule.to_string(),
+                Exit::Panic | Exit::Done => rule.to_string(),
             },
             exit: rule.exit(),
             certainty,
@@ -436,8 +436,8 @@ impl<'a> Start<'a> {
     fn of(facts: &'a StartFacts<'a>, said: Said, read: Read, config: &Value) -> Self {
         let serving = Serving::of(facts, config);
         let machine = facts.machine.clone().unwrap_or_default();
-        let driver = facts.runtime_driver.or_else(|| read.effective.cgroup_driver.parse().ok());
-        let driver = driver.unwrap_or(CgroupDriver::Cgroupfs);
+        let configured = || CgroupDriver::of_field(&read.effective.cgroup_driver);
+        let driver = facts.runtime_driver.unwrap_or_else(configured);
         let mut config = read.effective.clone();
         let kept = reservations(&mut config, machine.cpus.as_ref());
         let known = kept.as_ref().ok().filter(|_| !machine.capacity.is_empty());

@@ -76,6 +76,8 @@ pub enum Exit {
     Error,
     /// It panics, and exits with the code 2.
     Panic,
+    /// It has printed what it was asked for, and exits with the code 0.
+    Done,
 }
 
 impl Exit {
@@ -84,6 +86,7 @@ impl Exit {
         match self {
             Self::Error => 1,
             Self::Panic => 2,
+            Self::Done => 0,
         }
     }
 }
@@ -126,6 +129,9 @@ pub enum StartRule {
     /// A word that is not a flag.
     #[text("unknown command {word}")]
     UnknownCommand { word: String },
+    /// A flag with which the kubelet prints something, and does nothing else.
+    #[text("--{flag}: it prints its {what}, and ends with code 0", what = if flag == "help" { "usage" } else { flag.as_str() })]
+    PrintsAlone { flag: String },
     /// A flag with a value of the wrong type.
     #[text("invalid argument {value:%q} for \"--{flag}\" flag: {reason}")]
     FlagValue { flag: String, value: String, reason: String },
@@ -320,6 +326,7 @@ impl StartRule {
             Self::GatesInFile { .. }
             | Self::StateFile { panics: true, .. }
             | Self::CgroupRoot { .. } => Exit::Panic,
+            Self::PrintsAlone { .. } => Exit::Done,
             _ => Exit::Error,
         }
     }
@@ -359,7 +366,9 @@ impl StartRule {
         Some(match self {
             Self::BadArgument { .. } => return None,
             Self::UnknownCommand { word } => Fix::RemoveWord { word: word.clone() },
-            Self::UnknownFlag { flag, .. } => Fix::RemoveFlag { flag: flag.clone() },
+            Self::PrintsAlone { flag } | Self::UnknownFlag { flag, .. } => {
+                Fix::RemoveFlag { flag: flag.clone() }
+            }
             Self::FlagValue { flag, .. } => Fix::CorrectFlag { flag: flag.clone() },
             Self::UnknownLabels { .. } | Self::InvalidLabels { .. } => {
                 Fix::CorrectFlag { flag: "node-labels".to_owned() }
@@ -436,6 +445,7 @@ impl StartRule {
             Self::UnknownFlag { .. }
             | Self::BadArgument { .. }
             | Self::UnknownCommand { .. }
+            | Self::PrintsAlone { .. }
             | Self::FlagValue { .. }
             | Self::Gates { .. } => "cmd/kubelet/app/server.go NewKubeletCommand",
             Self::UnknownLabels { .. } | Self::InvalidLabels { .. } => {
@@ -545,6 +555,7 @@ pub enum Fix {
     #[text("remove --{flag} from the command line")]
     RemoveFlag { flag: String },
     /// Start without a word.
+    #[text(if word == "..." => "remove the word that is no flag from the command line")]
     #[text("remove {word} from the command line")]
     RemoveWord { word: String },
     /// Change the value of a flag.

@@ -192,9 +192,10 @@ pub(super) fn certificate(start: &Start<'_>, found: &mut StartExamination) {
         true => (format!("{folder}/kubelet.crt"), format!("{folder}/kubelet.key")),
         false => (serving.certificate.clone(), serving.key.clone()),
     };
-    let is_made = serving.is_own()
-        && [&certificate, &key].iter().all(|path| files.get(path) == Some(&StartFile::Absent));
-    if certificate.is_empty() || key.is_empty() || is_made {
+    // Neither is there, and the kubelet makes both; or one of them, and it has ended before (`own_pair`).
+    let is_absent = |path: &String| files.get(path) == Some(&StartFile::Absent);
+    let lacks_own = serving.is_own() && [&certificate, &key].into_iter().any(is_absent);
+    if certificate.is_empty() || key.is_empty() || lacks_own {
         return;
     }
     let reloads = read.effective.feature_gates.get("ReloadKubeletServerCertificateFile");

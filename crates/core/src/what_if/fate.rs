@@ -1,6 +1,7 @@
 //! The outcomes of pods and their causes, with their sentences.
 
 use super::PodResult;
+use kq_admission::Refusal;
 use kq_answer::Wording;
 use kq_answer::reason::Reason;
 use serde::Serialize;
@@ -17,8 +18,11 @@ const ENDS: &str = "its containers are stopped; its phase becomes Failed with th
 #[derive(Clone, Debug, PartialEq, Serialize, Wording)]
 #[serde(tag = "result", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum PodFate {
+    #[text(if reason == Refusal::MANIFEST => "the kubelet that starts makes no pod of its manifest: {message}")]
     #[text("refused when the kubelet starts: {reason}: {message}")]
+    #[leads_to(if reason == Refusal::MANIFEST => "its containers are stopped, and the kubelet's log alone says why")]
     #[leads_to(REFUSED)]
+    #[advice(if reason == Refusal::MANIFEST => "remove the reference from the manifest before the change")]
     #[advice("drain the pod before the change, or free what it needs")]
     Refused { reason: String, message: String },
     #[text("preempted for the critical pod {for_pod}")]

@@ -160,7 +160,10 @@ const FIELDS: &[(&str, &str, Form)] = &[
 
 /// Returns true if the value of a flag is kept: kq uses it, and it is not a secret.
 pub(super) fn is_kept(name: &str) -> bool {
-    OTHERS.contains(&name) || process::FLAGS.contains(&name) || field(name).is_some()
+    name == "version"
+        || OTHERS.contains(&name)
+        || process::FLAGS.contains(&name)
+        || field(name).is_some()
 }
 
 fn field(name: &str) -> Option<&'static (&'static str, &'static str, Form)> {

@@ -16,9 +16,22 @@ pub(super) struct KeptLine {
     pub faults: Vec<ArgumentFault>,
 }
 
+/// Where a command line is from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum LineOrigin {
+    /// From a node.
+    Node,
+    /// The person who asks has typed it.
+    Typed,
+}
+
 /// Parses the arguments after the program's name. Odd ones become faults and notes, which never hold a value that may
 /// be secret.
-pub(super) fn kubelet_flags(arguments: &[String], notes: &mut Vec<String>) -> KeptLine {
+pub(super) fn kubelet_flags(
+    arguments: &[String],
+    origin: LineOrigin,
+    notes: &mut Vec<String>,
+) -> KeptLine {
     let mut kept = KeptLine { flags: Vec::new(), faults: Vec::new() };
     let scanned = scan(arguments);
     let mut after_unknown = false;
@@ -27,6 +40,9 @@ pub(super) fn kubelet_flags(arguments: &[String], notes: &mut Vec<String>) -> Ke
         let after = kept.flags.len();
         let mut fault = |kind| kept.faults.push(ArgumentFault { after, kind });
         match argument {
+            Argument::Flag { name, value, .. } if name == "help" => {
+                kept.flags.push(Flag { name, value: Some(value) });
+            }
             // Of short flags only a wrong number is of use.
             Argument::Flag { name, value, is_short: true } if !is_wrong(&name, &value) => {}
             Argument::Flag { value, is_short: true, .. } if !is_number_like(&value) => {
@@ -49,7 +65,8 @@ pub(super) fn kubelet_flags(arguments: &[String], notes: &mut Vec<String>) -> Ke
             }
             Argument::Word(_) if takes_word => {}
             Argument::Word(word) => {
-                fault(FaultKind::Word(is_harmless(&word).then_some(word)));
+                let is_shown = origin == LineOrigin::Typed || is_harmless(&word);
+                fault(FaultKind::Word(is_shown.then_some(word)));
                 notes.push("an argument that is not a flag was left out".to_owned());
             }
             other => {

@@ -18,7 +18,7 @@ pub use container::{CgroupPlace, cgroup_place, has_own_pids, may_be_kubelet};
 pub use distributed::{Arguments, NoFiles, NodeFiles, stopped as stopped_distribution};
 pub use flags::{Assignment, KubeletFlags, Setting};
 pub use known::{FlagState, KnownFlag, flag_names, known_flag};
-pub use process::{ContainerGcFlags, ProcessTexts, as_started, recognise, start_ticks};
+pub use process::{ContainerGcFlags, ProcessTexts, as_started, as_typed, recognise, start_ticks};
 
 pub use values::value_error;
 
@@ -54,6 +54,9 @@ pub struct KubeletProcess {
     /// The files that the flags of a kubelet in another program are from; empty: not all of its flags are known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flag_files: Vec<String>,
+    /// Only some of its flags are known, as those that a person adds to a command line that was not read.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_partial: bool,
     /// Other running kubelets, which kq ignores.
     pub others: Vec<i32>,
     /// Facts that the command line does not show: sentences.
@@ -63,7 +66,7 @@ pub struct KubeletProcess {
 impl KubeletProcess {
     /// Returns true if it has flags that are neither on its command line nor in a file.
     pub fn hides_flags(&self) -> bool {
-        self.program != Program::Kubelet && self.flag_files.is_empty()
+        self.is_partial || self.program != Program::Kubelet && self.flag_files.is_empty()
     }
 }
 

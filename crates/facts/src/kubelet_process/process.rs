@@ -6,7 +6,7 @@
 //! kubelet has called them deprecated for years, but they never became fields of its configuration.
 
 use super::distributed::{NodeFiles, embedded};
-use super::kept::{KeptLine, kubelet_flags};
+use super::kept::{KeptLine, LineOrigin, kubelet_flags};
 use super::{KubeletProcess, Program};
 use kq_k8s::duration::GoDuration;
 
@@ -61,7 +61,7 @@ pub fn recognise(texts: &ProcessTexts<'_>, files: &dyn NodeFiles) -> Option<Kube
     let started_at = texts.boot_time.zip(since_boot).and_then(|(boot, at)| boot.checked_add(at));
     let found = embedded(program, arguments, files);
     let mut notes = found.notes;
-    let KeptLine { flags, faults } = kubelet_flags(&found.arguments, &mut notes);
+    let KeptLine { flags, faults } = kubelet_flags(&found.arguments, LineOrigin::Node, &mut notes);
     Some(KubeletProcess {
         pid: texts.pid,
         program,
@@ -72,6 +72,7 @@ pub fn recognise(texts: &ProcessTexts<'_>, files: &dyn NodeFiles) -> Option<Kube
         flags,
         faults,
         flag_files: found.files,
+        is_partial: false,
         others: Vec::new(),
         notes,
     })
@@ -87,10 +88,18 @@ pub fn as_started(command_line: &[String]) -> Option<KubeletProcess> {
         word.rsplit('/').next() == Some("kubelet") && (at == 0 || word.starts_with('/'))
     };
     let at = words.enumerate().position(is_kubelet)?;
-    let arguments = command_line.get(at + 1..)?;
+    Some(of_arguments(command_line.get(at + 1..)?, LineOrigin::Node))
+}
+
+/// Returns the kubelet with the flags that a person has typed.
+pub fn as_typed(arguments: &[String]) -> KubeletProcess {
+    of_arguments(arguments, LineOrigin::Typed)
+}
+
+fn of_arguments(arguments: &[String], origin: LineOrigin) -> KubeletProcess {
     let mut notes = Vec::new();
-    let KeptLine { flags, faults } = kubelet_flags(arguments, &mut notes);
-    Some(KubeletProcess {
+    let KeptLine { flags, faults } = kubelet_flags(arguments, origin, &mut notes);
+    KubeletProcess {
         pid: 0,
         program: Program::Kubelet,
         executable: None,
@@ -100,9 +109,10 @@ pub fn as_started(command_line: &[String]) -> Option<KubeletProcess> {
         flags,
         faults,
         flag_files: Vec::new(),
+        is_partial: false,
         others: Vec::new(),
         notes,
-    })
+    }
 }
 
 /// Returns when a process started, in ticks after the kernel: field 22 of its `stat`. The second field

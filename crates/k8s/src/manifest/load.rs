@@ -319,6 +319,34 @@ impl Loaded {
         self.notes.push(Note { file: Arc::clone(&place.file), document: None, item: None, kind });
     }
 
+    /// Keeps what the kubelet takes of a file in its folder of manifests, and returns the rest: it decodes the first document,
+    /// which must be a Pod (`tryDecodeSinglePod`, `pkg/kubelet/config/common.go`).
+    pub fn keep_static_pod(&mut self) -> Vec<String> {
+        let of_problems = self.problems.iter().filter_map(|problem| problem.document);
+        let of_notes = self.notes.iter().filter_map(|note| note.document);
+        let of_pods = self.pods.iter().map(|loaded| loaded.source.document);
+        let Some(first) = of_pods.chain(of_problems).chain(of_notes).min() else {
+            return Vec::new();
+        };
+        let mut left_out = Vec::new();
+        self.pods.retain(|LoadedPod { source, .. }| {
+            let Source { file, document, item, workload, .. } = source;
+            let kind = match workload {
+                Some(workload) => Some(workload.kind.as_str()),
+                None => item.map(|_| "List"),
+            };
+            let why = match kind {
+                _ if *document != first => "the kubelet reads the first document alone".to_owned(),
+                Some(kind) => format!("{kind}: the kubelet takes a Pod alone"),
+                None => return true,
+            };
+            left_out.push(format!("{file}: document {document}: {why}"));
+            false
+        });
+        left_out.dedup();
+        left_out
+    }
+
     /// Adds the result of another file.
     pub fn append(&mut self, mut other: Self) {
         match self.pods.is_empty() {

@@ -166,7 +166,27 @@ pub struct EnvVar {
     pub value: String,
     /// The value comes from elsewhere.
     #[serde(deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
-    pub value_from: Option<Details>,
+    pub value_from: Option<ValueFrom>,
+}
+
+/// Where the value of a variable comes from; other origins than these have nothing here.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct ValueFrom {
+    #[serde(deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
+    pub secret_key_ref: Option<Details>,
+    #[serde(deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
+    pub config_map_key_ref: Option<Details>,
+}
+
+/// The kind of an object whose entries are variables.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct EnvFrom {
+    #[serde(deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
+    pub secret_ref: Option<Details>,
+    #[serde(deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
+    pub config_map_ref: Option<Details>,
 }
 
 /// The rules by which an ended container restarts, which override the policy of its pod.
@@ -279,9 +299,18 @@ impl Container {
         ProbeType::ALL.into_iter().filter_map(|kind| Some((kind, self.probe(kind)?)))
     }
 
-    /// Forgets every variable that no command of a probe names.
+    /// Forgets every variable that no command of a probe names. The kinds of objects that variables come from are kept.
     pub(super) fn forget_environment(&mut self) {
         let mut env = std::mem::take(&mut self.env);
+        let of_variables = env.iter().filter_map(|variable| variable.value_from).map(|from| {
+            EnvFrom { secret_ref: from.secret_key_ref, config_map_ref: from.config_map_key_ref }
+        });
+        let all = std::mem::take(&mut self.env_from).into_iter().chain(of_variables);
+        let kinds = all.fold(EnvFrom::default(), |kinds, one| EnvFrom {
+            secret_ref: kinds.secret_ref.or(one.secret_ref),
+            config_map_ref: kinds.config_map_ref.or(one.config_map_ref),
+        });
+        self.env_from = if kinds == EnvFrom::default() { Vec::new() } else { vec![kinds] };
         let commands = self.probes().filter_map(|(_, probe)| probe.exec.as_ref());
         let texts = commands.flat_map(|exec| &exec.command);
         // Only names of these lengths are compared, so that long ones cost nothing.

@@ -4,7 +4,7 @@
 //! secret, and no decision here depends on it.
 
 use super::Details;
-use super::read::{null_as_default, optional_object};
+use super::read::{null_as_default, objects, optional_object};
 use crate::quantity::Quantity;
 use serde::{Deserialize, Serialize};
 
@@ -38,6 +38,36 @@ pub struct Volume {
     /// A volume of a CSI driver.
     #[serde(deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
     pub csi: Option<Details>,
+    /// A share of Azure, whose key is in a Secret.
+    #[serde(deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
+    pub azure_file: Option<Details>,
+    /// Files from several sources.
+    #[serde(deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
+    pub projected: Option<Projected>,
+}
+
+/// A volume of files from several sources.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Projected {
+    #[serde(deserialize_with = "objects", skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<ProjectedSource>,
+}
+
+/// A source of files, of which only the kind is kept.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct ProjectedSource {
+    #[serde(deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
+    pub config_map: Option<Details>,
+    #[serde(deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
+    pub secret: Option<Details>,
+    #[serde(deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
+    pub service_account_token: Option<Details>,
+    #[serde(deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
+    pub cluster_trust_bundle: Option<Details>,
+    #[serde(deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
+    pub pod_certificate: Option<Details>,
 }
 
 /// A claim of devices that a DRA driver prepares, by the name that containers refer to.
@@ -62,19 +92,6 @@ pub struct EmptyDir {
 }
 
 impl Volume {
-    /// Returns the kind of the API object that the volume names (`HasAPIObjectReference`, `pkg/api/pod/util.go`). Sources
-    /// of projected volumes are not kept.
-    pub fn api_reference(&self) -> Option<&'static str> {
-        let kinds = [
-            (self.config_map.is_some(), "configmaps (via configmap volumes)"),
-            (self.secret.is_some(), "secrets (via secret volumes)"),
-            (self.csi.is_some(), "csidrivers (via CSI volumes)"),
-            (self.persistent_volume_claim.is_some(), "persistentvolumeclaims"),
-            (self.ephemeral.is_some(), "persistentvolumeclaims (via ephemeral volumes)"),
-        ];
-        kinds.into_iter().find_map(|(is_it, kind)| is_it.then_some(kind))
-    }
-
     /// Returns true if the volume uses the node's disk (`IsLocalEphemeralVolume`,
     /// `pkg/volume/util/util.go`, and host path volumes).
     pub fn is_local(&self) -> bool {

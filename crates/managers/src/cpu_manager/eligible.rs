@@ -8,8 +8,8 @@
 //! Pods with pod-level resources get none since 1.34 (`KubeletRules::skips_pod_level_resources`).
 
 use kq_k8s::kubelet_rules::KubeletRules;
-use kq_k8s::pod::{Container, Pod, ResourceList, ResourceName, ResourceRequirements};
-use kq_k8s::qos::{QosClass, effective_qos_class};
+use kq_k8s::pod::{Container, Pod, ResourceList, ResourceName};
+use kq_k8s::qos::{QosClass, effective_qos_class, is_container_guaranteed};
 use kq_k8s::quantity::Quantity;
 use kq_k8s::resources::has_pod_level_resources;
 
@@ -44,7 +44,7 @@ pub(super) fn exclusive_cpus(
     }
     if rules.manages_pod_level_resources()
         && has_pod_level_resources(pod)
-        && !is_guaranteed(&container.resources)
+        && !is_container_guaranteed(&container.resources)
     {
         return Err(SharedBecause::ContainerNotGuaranteed);
     }
@@ -83,17 +83,6 @@ pub(crate) fn counted_requests<'p>(
         }
     }
     Some(&container.resources.requests)
-}
-
-/// Returns true if a container alone would be Guaranteed (`IsContainerEquivalentQOSGuaranteed`).
-fn is_guaranteed(resources: &ResourceRequirements) -> bool {
-    [ResourceName::Cpu, ResourceName::Memory].iter().all(|name| {
-        let (request, limit) = (resources.requests.get(name), resources.limits.get(name));
-        match (request, limit) {
-            (Some(request), Some(limit)) => !limit.is_zero() && request.compare(limit).is_eq(),
-            _ => false,
-        }
-    })
 }
 
 /// Returns how many exclusive CPUs a pod needs at a time: the most of the sum of its containers and sidecars, and of

@@ -1,11 +1,12 @@
 //! The amounts that count: `getContainerRequestedResources`, `getPodRequestedResources` and `validatePodScopeResources` in
-//! `policy_static.go`, `IsContainerEquivalentQOSGuaranteed` in `pkg/kubelet/cm/qos`.
+//! `policy_static.go`.
 
 use super::{AllocateError, Amounts};
 use crate::cpu_manager::counted_requests;
 use kq_k8s::feature_gates::{FeatureGates, Gate};
 use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::pod::{Container, Pod, ResourceList, ResourceName};
+use kq_k8s::qos::is_container_guaranteed;
 use kq_k8s::resources::has_pod_level_resources;
 
 /// An amount is no whole number, or needs more than 64 bits.
@@ -36,23 +37,12 @@ pub fn requested_by_container(
     container: &Container,
     gates: FeatureGates,
 ) -> Result<Amounts, NotAnAmount> {
-    if counts_as_whole(pod, gates) && !is_guaranteed(container) {
+    if counts_as_whole(pod, gates) && !is_container_guaranteed(&container.resources) {
         return Ok(Amounts::new());
     }
     let counted = counted_requests(KubeletRules { gates }, pod, container);
     let requested = counted.map(amounts).transpose()?.unwrap_or_default();
     Ok(requested.into_iter().map(|(name, amount)| (name, amount.cast_unsigned())).collect())
-}
-
-/// Returns true if a container sets CPU and memory, and requests what its limits are.
-fn is_guaranteed(container: &Container) -> bool {
-    [ResourceName::Cpu, ResourceName::Memory].iter().all(|name| {
-        let request = container.resources.requests.get(name);
-        let limit = container.resources.limits.get(name);
-        request
-            .filter(|amount| !amount.is_zero())
-            .is_some_and(|request| limit.is_some_and(|limit| request.compare(limit).is_eq()))
-    })
 }
 
 /// Returns what a pod requests at any time.

@@ -145,7 +145,9 @@ impl AdmissionOptions {
     ) -> Result<AdmissionNode, Failure> {
         let node = self.files.gather(&self.node, self.overrides.clone(), needs, observe)?;
         let device_flags = Some("--checkpoint, --pod-resources");
-        Ok(AdmissionNode::with_flags(node, self.without.clone(), device_flags))
+        let mut about = AdmissionNode::with_flags(node, self.without.clone(), device_flags);
+        about.compare_amounts();
+        Ok(about)
     }
 
     /// Returns the first flag that makes the answer differ from the node's current state.

@@ -147,7 +147,7 @@ impl Expansion<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kq_k8s::pod::Details;
+    use kq_k8s::pod::ValueFrom;
 
     fn variable(name: &str, value: &str) -> EnvVar {
         EnvVar { name: name.to_owned(), value: value.to_owned(), ..EnvVar::default() }
@@ -162,7 +162,7 @@ mod tests {
             variable("E", ""),
             variable("$(A", "odd"),
             variable("", "nameless"),
-            EnvVar { value_from: Some(Details {}), ..variable("F", "") },
+            EnvVar { value_from: Some(ValueFrom::default()), ..variable("F", "") },
         ];
         let unknown = |name: &str| vec![ExpansionNote::Unknown(name.to_owned())];
         for (text, expected, notes) in [

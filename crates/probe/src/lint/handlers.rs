@@ -7,7 +7,7 @@ use crate::http::build_request;
 use crate::injected::{injected, is_proxy};
 use crate::resolve_port;
 use kq_k8s::pod::{EnvVar, ExecAction, Handler, HttpGetAction, IntOrString, Probe, ProbeType};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) fn findings(probed: &Probed<'_>) -> Vec<Found> {
     let mut findings = Vec::new();
@@ -122,11 +122,11 @@ fn headers(path: &str, get: &HttpGetAction) -> Vec<Found> {
     const NOT_SENT: [&str; 3] = ["content-length", "transfer-encoding", "trailer"];
     const SENT_ONCE: [&str; 2] = ["host", "user-agent"];
     let mut findings = Vec::new();
-    let mut seen: Vec<String> = Vec::new();
+    let mut seen = BTreeSet::new();
     for (at, header) in get.http_headers.iter().enumerate() {
         let name = header.name.to_ascii_lowercase();
         let field = format!("{path}.httpHeaders[{at}]");
-        let is_first = !seen.contains(&name);
+        let is_first = seen.insert(name.clone());
         let not_sent = |repeated| ProbeRule::HeaderNotSent { name: header.name.clone(), repeated };
         if NOT_SENT.contains(&name.as_str()) {
             findings.push((field, not_sent(false)));
@@ -136,7 +136,6 @@ fn headers(path: &str, get: &HttpGetAction) -> Vec<Found> {
         {
             findings.push((field, ProbeRule::NoAcceptHeader));
         }
-        seen.push(name);
     }
     findings
 }

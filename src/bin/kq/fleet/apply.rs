@@ -158,7 +158,7 @@ impl Args {
                 written => written,
             },
         };
-        self.tell(&answer);
+        self.tell(&answer, log.is_some());
         Ok(match (is_clean, answer.exit_code()) {
             (false, _) | (_, 5) => Code::Stopped,
             (_, 4) => Code::Refused,
@@ -242,11 +242,11 @@ impl Args {
     }
 
     /// Says what a person has to do now.
-    fn tell(&self, answer: &FleetApply) {
+    fn tell(&self, answer: &FleetApply, is_recorded: bool) {
         if let Some(reason) = &answer.stopped {
             note("stopped", reason);
         }
-        let is_open = !self.dry_run && !matches!(answer.exit_code(), 0 | 1);
+        let is_open = is_recorded && !self.dry_run && !matches!(answer.exit_code(), 0 | 1);
         if let (Some(path), true) = (self.record.as_ref().or(self.resume.as_ref()), is_open) {
             note("hint", &format!("--resume {path} continues with the nodes that are not done"));
         }

@@ -96,6 +96,7 @@ fn process() -> KubeletProcess {
         flags: Vec::new(),
         flag_files: Vec::new(),
         faults: Vec::new(),
+        is_partial: false,
         others: Vec::new(),
         notes: Vec::new(),
     }

@@ -1,7 +1,7 @@
 //! Answers about admission: of a pod on a node, and of a node's pods when its kubelet starts.
 
 use super::placement::{CpuSets, Placement};
-use super::plan::check_pod_count;
+use super::plan::{check_pod_count, manifest_refusal_at_start};
 use super::start_pressure::{refusal, start_pressure};
 use super::sysctls::SysctlAdmission;
 use super::{AdmissionNode, Detail, plan};
@@ -115,6 +115,7 @@ impl<'n> KubeletStart<'n> {
             conditions: &self.conditions,
             sysctls: &self.sysctls,
             rules: &self.about.node.kubelet.rules,
+            rules_before: self.about.rules_before(),
             devices: self.devices.clone(),
             placement: self.placement.clone(),
             basis: self.basis.clone(),
@@ -128,6 +129,7 @@ struct StartChecks<'k> {
     conditions: &'k [PressureCondition],
     sysctls: &'k SysctlAdmission,
     rules: &'k KubeletRules,
+    rules_before: &'k KubeletRules,
     devices: Option<DeviceAdmission>,
     placement: Placement,
     basis: Basis,
@@ -137,7 +139,8 @@ impl EarlierChecks for StartChecks<'_> {
     fn decide(&mut self, pod: &Pod) -> DeviceDecision {
         let refuse =
             |refusal| DeviceDecision { refusal: Some(refusal), ..DeviceDecision::default() };
-        let refusal = refusal(self.conditions, pod, self.rules);
+        let refusal = manifest_refusal_at_start(pod, self.rules, self.rules_before)
+            .or_else(|| refusal(self.conditions, pod, self.rules));
         if let Some(refusal) = refusal.or_else(|| self.sysctls.refusal(pod)) {
             return refuse(refusal);
         }

@@ -23,13 +23,14 @@ pub use start_pressure::start_pressure;
 use super::devices::admission::DeviceQuestion;
 use anyhow::anyhow;
 use kq_admission::{CheckReason, EarlierCheck, NodePod, PressureException, Refusal};
-use kq_answer::{Basis, Failure, Missing, MissingFact, Warning};
+use kq_answer::{Basis, Failure, Missing, MissingFact, Warning, WarningCode};
 use kq_eviction::{Admission, admit_under_pressure};
 use kq_facts::kubelet_config::PressureCondition;
 use kq_facts::node::Node;
 use kq_facts::node_object::NodeObject;
-use kq_k8s::kubelet_rules::RuleArea;
+use kq_k8s::kubelet_rules::{KubeletRules, RuleArea};
 use kq_k8s::pod::{OS_LABEL, Pod, ResourceName};
+use kq_k8s::quantity::{Format, Quantity};
 use std::collections::BTreeSet;
 
 /// The node of the question.
@@ -43,6 +44,8 @@ pub struct AdmissionNode {
     pub basis: Basis,
     /// What its managers have given away since; `None`: what their state files say.
     given: Option<Placement>,
+    /// The rules of the kubelet that runs until then; `None`: its own.
+    rules_before: Option<KubeletRules>,
 }
 
 impl AdmissionNode {
@@ -65,7 +68,44 @@ impl AdmissionNode {
         let known: Vec<Warning> = node.fatal_config().map(Warning::from).collect();
         basis.warn_all(node.notes.iter().filter(|note| !known.contains(note)).cloned());
         basis.lack_all(node.fatal_config());
-        Self { node, without, device_flags, basis, given: None }
+        Self { node, without, device_flags, basis, given: None, rules_before: None }
+    }
+
+    /// Warns where other amounts than those of the Node object follow from the configuration that was given: the kubelet
+    /// admits by those that it reports.
+    pub fn compare_amounts(&mut self) {
+        let (Ok(settings), Some(object)) = (self.node.settings(), self.node.snapshot.node.value())
+        else {
+            return;
+        };
+        if self.node.overrides.config_file.is_none() && !settings.asks_for_amounts {
+            return;
+        }
+        let pods = (
+            ResourceName::from("pods"),
+            Quantity::from_units(settings.most_pods(), Format::DecimalSi),
+        );
+        let counts = |name: &ResourceName| {
+            matches!(name, ResourceName::Cpu | ResourceName::Memory)
+                || name.hugepage_size().is_some()
+        };
+        let computed = settings.allocatable.status.iter().filter(|(name, _)| counts(name));
+        let differing: Vec<String> = computed
+            .chain([(&pods.0, &pods.1)])
+            .filter_map(|(name, computed)| {
+                let reported = object.status.allocatable.get(name)?;
+                let differs = reported.compare(computed).is_ne();
+                differs.then(|| format!("{reported} of {name}, and not {computed}"))
+            })
+            .collect();
+        if !differing.is_empty() {
+            let text = format!(
+                "the Node object counts, not the amounts that follow from the flags: {}; kq what-if set \
+                 FIELD=VALUE add FILE asks about a node with other reservations",
+                differing.join("; ")
+            );
+            self.basis.warn(Warning::new(WarningCode::AllocatableDiffers, text));
+        }
     }
 
     /// Sets the pods that do not count.
@@ -76,7 +116,25 @@ impl AdmissionNode {
     /// Wraps a node that was gathered elsewhere, with all of its pods, and without its own files.
     pub fn of(node: Node, mut basis: Basis) -> Self {
         basis.assume_all(node.assumed_allocations());
-        Self { node, without: Vec::new(), device_flags: None, basis, given: None }
+        Self {
+            node,
+            without: Vec::new(),
+            device_flags: None,
+            basis,
+            given: None,
+            rules_before: None,
+        }
+    }
+
+    /// Sets the rules of the kubelet that runs before a start.
+    pub fn start_after(mut self, rules: KubeletRules) -> Self {
+        self.rules_before = Some(rules);
+        self
+    }
+
+    /// Returns the rules of the kubelet that runs before a start.
+    fn rules_before(&self) -> &KubeletRules {
+        self.rules_before.as_ref().unwrap_or(&self.node.kubelet.rules)
     }
 
     /// Goes on with what the managers have given away; `None`: with what their state files say.

@@ -9,13 +9,15 @@ use kq_admission::preemption::{
     choose_victims, explain_preemption, make_room,
 };
 use kq_admission::{
-    CheckReason, DeviceDecision, EarlierCheck, Explanation, Facts, NodePod, Occupancy, explain,
-    finally, qualified, refused_before,
+    CheckReason, DeviceDecision, EarlierCheck, Explanation, Facts, NodePod, Occupancy, Refusal,
+    explain, finally, qualified, refused_before,
 };
 use kq_answer::{Basis, Failure, Missing, MissingFact, Warning, WarningCode};
 use kq_facts::devices::CheckpointEntry;
+use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::pod::Pod;
-use kq_k8s::priority::is_critical_pod;
+use kq_k8s::priority::{is_critical_pod, is_static_pod};
+use kq_k8s::static_pod::manifest_error;
 use std::collections::BTreeSet;
 
 /// The kubelet's actions for a pod.
@@ -81,6 +83,33 @@ pub(super) fn check_pod_count(pods: usize) -> Result<(), Failure> {
         .hint("a kubelet runs a few hundred pods; give those of one node: --pods FILE"))
 }
 
+/// Returns the check of a static pod's manifest.
+fn manifest_check(pod: &Pod, rules: &KubeletRules) -> Option<EarlierCheck> {
+    let refusal = is_static_pod(pod).then(|| manifest_refusal(pod, rules))?;
+    let because = match &refusal {
+        None => CheckReason::ManifestTaken,
+        Some(refusal) => CheckReason::ManifestRefused { error: refusal.message.clone() },
+    };
+    Some(EarlierCheck { check: "manifest", refusals: refusal.into_iter().collect(), because })
+}
+
+/// Returns the refusal of a static pod of whose manifest the kubelet that starts makes no pod. One that runs was made by the
+/// kubelet before, whatever its rules seem to be.
+pub(super) fn manifest_refusal_at_start(
+    pod: &Pod,
+    rules: &KubeletRules,
+    before: &KubeletRules,
+) -> Option<Refusal> {
+    let is_taken = pod.status.phase == "Running" && manifest_error(pod, before).is_some();
+    manifest_refusal(pod, rules).filter(|_| !is_taken)
+}
+
+/// Returns the refusal of a static pod of whose manifest the kubelet makes no pod.
+fn manifest_refusal(pod: &Pod, rules: &KubeletRules) -> Option<Refusal> {
+    let message = manifest_error(pod, rules).filter(|_| is_static_pod(pod))?;
+    Some(Refusal { reason: Refusal::MANIFEST.to_owned(), message })
+}
+
 /// Plans for a pod on a node; `arrange` sorts the pods first.
 pub fn plan<'n>(
     about: &'n AdmissionNode,
@@ -95,12 +124,16 @@ pub fn plan<'n>(
     let pressure = about.pressure(pod, &mut basis)?;
     about.assume([pod].into_iter(), &mut basis);
     let sysctls = about.sysctls([pod], &mut basis).check(pod);
-    let asked = match pressure.refusals.is_empty() && sysctls.refusals.is_empty() {
+    let manifest = manifest_check(pod, &about.node.kubelet.rules);
+    let earlier = manifest.into_iter().chain([pressure, sysctls]);
+    let mut before: Vec<EarlierCheck> = earlier.collect();
+    let is_open = refused_before(&before).is_none();
+    let asked = match is_open {
         true => about.device_question(&others)?.running(pod, &mut basis)?,
         false => None,
     };
     let mut managers = about.placement(Some(&others));
-    let placed = match pressure.refusals.is_empty() && sysctls.refusals.is_empty() {
+    let placed = match is_open {
         true => managers.check_new(pod, asked.as_ref(), &mut basis),
         false => EarlierCheck {
             check: "placement",
@@ -115,7 +148,7 @@ pub fn plan<'n>(
         }
         None => (DeviceDecision::default(), Vec::new(), None),
     };
-    let before = [pressure, sysctls, placed, decided.check()];
+    before.extend([placed, decided.check()]);
     let counted: Vec<&Pod> = others.iter().filter(|it| it.counts).map(|it| it.pod).collect();
     if is_critical_pod(pod) {
         check_pod_count(counted.len())?;

@@ -5,7 +5,7 @@ use crate::explain::explain_message;
 use crate::kubelet_start::StartFinding;
 use crate::question::start::KubeletStart;
 use kq_answer::Severity;
-use kq_facts::certificates::Certificate;
+use kq_facts::certificates::{Certificate, CertificateUsage};
 use kq_facts::node::Node;
 use kq_facts::snapshot::Snapshot;
 use kq_facts::timestamp::Timestamp;
@@ -19,7 +19,11 @@ const STALE_SECONDS: i64 = 2 * 300;
 /// `util/certificate/certificate_manager.go` of client-go).
 const RENEWED_PERCENT: i64 = 90;
 
-const SECONDS_OF_DAY: i64 = 86_400;
+/// A CA certificate is replaced by hand, on all nodes: a month is short.
+const AUTHORITY_SECONDS: i64 = 30 * 86_400;
+
+/// Clocks differ by seconds.
+const AHEAD_SECONDS: i64 = 60;
 
 /// A younger kubelet may be in a restart loop.
 const YOUNG_SECONDS: i64 = 120;
@@ -86,6 +90,11 @@ fn conditions(snapshot: &Snapshot, now: Timestamp) -> Vec<NodeFinding> {
         if age_seconds > STALE_SECONDS {
             findings.push(finding(Conditions::Stale { heartbeat, age_seconds }, source));
         }
+        if age_seconds < -AHEAD_SECONDS {
+            let ahead =
+                Conditions::Ahead { heartbeat, ahead_seconds: age_seconds.saturating_neg() };
+            findings.push(finding(ahead, source));
+        }
     }
     if ready.status != "True" {
         let (status, reason) = (ready.status.clone(), ready.reason.clone());
@@ -93,6 +102,11 @@ fn conditions(snapshot: &Snapshot, now: Timestamp) -> Vec<NodeFinding> {
         let action = explain_message(&message).ok().map(|explained| explained.action);
         let rule = Conditions::NotReady { status, reason, message, action };
         findings.push(finding(rule, source));
+    }
+    let network = status.conditions.iter().find(|it| it.kind == "NetworkUnavailable");
+    if let Some(network) = network.filter(|it| it.status == "True") {
+        let message = brief(&network.message).into_owned();
+        findings.push(finding(Conditions::NoNetwork { message }, source));
     }
     let (short, _) = status.pressure();
     if !short.is_empty() {
@@ -125,32 +139,54 @@ fn certificates(snapshot: &Snapshot, now: Timestamp) -> Vec<NodeFinding> {
         }
         return findings;
     };
-    let days_left = |it: &Certificate| now_to(now, it.not_after) / SECONDS_OF_DAY;
+    let node = snapshot.node.value().map(|node| node.metadata.name.as_str());
     let mut healthy: Option<(&Certificate, i64)> = None;
     for certificate in &known.value {
         let Certificate { path, usage, not_before, not_after, .. } = certificate.clone();
-        let left = now_to(now, not_after);
-        let validity = now_to(not_before, not_after).max(1);
-        let passed = 100 - left.saturating_mul(100) / validity;
-        let days = days_left(certificate);
-        if left <= 0 {
-            findings.push(
-                finding(Certificates::Expired { path, usage, not_after }).from(&known.source),
-            );
-        } else if passed > RENEWED_PERCENT {
-            let expires = Certificates::Expires { path, usage, not_after, days_left: days };
-            findings.push(finding(expires).from(&known.source));
-        } else if healthy.is_none_or(|(_, least)| days < least) {
-            healthy = Some((certificate, days));
+        let seconds_left = now_to(now, not_after);
+        let mut add = |state| findings.push(finding(state).from(&known.source));
+        if seconds_left <= 0 {
+            add(Certificates::Expired { path, usage, not_after });
+        } else if now < not_before {
+            add(Certificates::NotYet { path, usage, not_before, now });
+        } else if let Some((subject, node)) = other_node(certificate, node) {
+            add(Certificates::OtherNode { path, usage, subject, node });
+        } else if ends_soon(certificate, seconds_left) {
+            add(Certificates::Expires { path, usage, not_after, seconds_left });
+        } else if healthy.is_none_or(|(_, least)| seconds_left < least) {
+            healthy = Some((certificate, seconds_left));
         }
     }
     if findings.is_empty()
-        && let Some((certificate, days_left)) = healthy
+        && let Some((certificate, seconds_left)) = healthy
     {
         let path = certificate.path.clone();
-        findings.push(finding(Certificates::Ok { days_left, path }).from(&known.source));
+        findings.push(finding(Certificates::Ok { seconds_left, path }).from(&known.source));
     }
     findings
+}
+
+/// Returns true if a certificate should have been renewed. Nobody renews an authority by a rule.
+fn ends_soon(certificate: &Certificate, seconds_left: i64) -> bool {
+    match certificate.usage {
+        CertificateUsage::Client | CertificateUsage::Serving => {
+            let validity = now_to(certificate.not_before, certificate.not_after).max(1);
+            100 - seconds_left.saturating_mul(100) / validity > RENEWED_PERCENT
+        }
+        CertificateUsage::ServerAuthority | CertificateUsage::ClientAuthority => {
+            seconds_left < AUTHORITY_SECONDS
+        }
+    }
+}
+
+/// Returns the node of a client certificate and that of the Node object, where they differ: the node authorizer lets a
+/// kubelet change its own node alone.
+fn other_node(certificate: &Certificate, node: Option<&str>) -> Option<(String, String)> {
+    let node =
+        node.filter(|name| !name.is_empty() && certificate.usage == CertificateUsage::Client)?;
+    let mut parts = certificate.subject.split(',').map(str::trim);
+    let subject = parts.find_map(|part| part.strip_prefix("CN=system:node:"))?;
+    (subject != node).then(|| (subject.to_owned(), node.to_owned()))
 }
 
 /// Returns the seconds between two times.

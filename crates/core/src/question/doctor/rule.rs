@@ -3,7 +3,7 @@
 use super::chain;
 use super::pod_rule::{Ended, Follows, MemoryLimit, OomKills, Restarts, Stuck, Throttling};
 use super::wording::{
-    amount, count, evicted, expired, first_of, not_requested, rank, renewal, verbs,
+    amount, count, evicted, expired, first_of, lasting, not_requested, rank, renewal, verbs,
 };
 use crate::kubelet_start::StartFinding;
 use crate::question::eviction::amount_of;
@@ -162,6 +162,17 @@ pub enum Conditions {
     #[leads_to("the conditions may be out of date")]
     #[advice("check that the kubelet runs and reaches the API server")]
     Stale { heartbeat: Timestamp, age_seconds: i64 },
+    #[text("the node's status was reported at {heartbeat}, which is {age} ahead of the time here", age = lasting(*ahead_seconds))]
+    #[leads_to("ages and the validity of certificates are judged by a clock that is wrong")]
+    #[advice("compare the clocks of the node and of this machine (timedatectl)")]
+    Ahead { heartbeat: Timestamp, ahead_seconds: i64 },
+    #[text(if message.is_empty() => "NetworkUnavailable is True")]
+    #[text("NetworkUnavailable is True: {message}")]
+    #[leads_to(
+        "the node has the taint node.kubernetes.io/network-unavailable, and takes no new pods that do not tolerate it"
+    )]
+    #[advice("check the network plugin and the cloud controller manager, which sets routes")]
+    NoNetwork { message: String },
     #[text("{conditions} True", conditions = conditions.join(", "))]
     #[leads_to("the kubelet evicts pods, and rejects new ones that do not tolerate it")]
     #[command("kq evict rank")]
@@ -172,20 +183,32 @@ pub enum Conditions {
 #[derive(Clone, Debug, Serialize, Wording)]
 #[serde(tag = "state", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Certificates {
-    #[text("the first to expire is valid for {days_left} days: {path}")]
-    Ok { days_left: i64, path: String },
+    #[text("the first to expire is valid for {left}: {path}", left = lasting(*seconds_left))]
+    Ok { seconds_left: i64, path: String },
     #[text("{reason}")]
     #[advice("run kq as root on the node")]
     Unknown { reason: String },
     #[text("the {usage} {path} expired at {not_after}")]
     #[leads_to(expired(*usage))]
-    #[advice(renewal(*usage))]
+    #[advice(renewal(*usage, path))]
     Expired { path: String, usage: CertificateUsage, not_after: Timestamp },
-    #[text("the {usage} {path} expires in {days_left} days, at {not_after}")]
-    #[why("the kubelet renews a certificate when 70% to 90% of its validity have passed")]
+    #[text("the {usage} {path} is valid from {not_before} on, and it is {now}")]
     #[leads_to(expired(*usage))]
-    #[advice(renewal(*usage))]
-    Expires { path: String, usage: CertificateUsage, not_after: Timestamp, days_left: i64 },
+    #[advice(
+        "check the clock of this machine and that of the one that issued the certificate (timedatectl)"
+    )]
+    NotYet { path: String, usage: CertificateUsage, not_before: Timestamp, now: Timestamp },
+    #[text("the {usage} {path} is of the node {subject}, and this node is {node}")]
+    #[leads_to(
+        "the API server forbids the kubelet to change this node, which does not become Ready"
+    )]
+    #[advice("join the node again, or give it the host name that the certificate has")]
+    OtherNode { path: String, usage: CertificateUsage, subject: String, node: String },
+    #[text("the {usage} {path} expires in {left}, at {not_after}", left = lasting(*seconds_left))]
+    #[why(if *usage == CertificateUsage::Client => "the kubelet renews a certificate when 70% to 90% of its validity have passed")]
+    #[leads_to(expired(*usage))]
+    #[advice(renewal(*usage, path))]
+    Expires { path: String, usage: CertificateUsage, not_after: Timestamp, seconds_left: i64 },
 }
 
 /// The next collection of images.
@@ -458,13 +481,15 @@ impl Rule for NodeRule {
                 Conditions::Ok => Severity::Ok,
                 Conditions::Unknown { .. } => Severity::Unknown,
                 Conditions::NotReady { .. } | Conditions::Stale { .. } => Severity::Error,
-                Conditions::Pressure { .. } => Severity::Warning,
+                Conditions::Pressure { .. }
+                | Conditions::NoNetwork { .. }
+                | Conditions::Ahead { .. } => Severity::Warning,
             },
             Self::Certificates(state) => match state {
                 Certificates::Ok { .. } => Severity::Ok,
                 Certificates::Unknown { .. } => Severity::Unknown,
-                Certificates::Expired { .. } => Severity::Error,
-                Certificates::Expires { .. } => Severity::Warning,
+                Certificates::Expired { .. } | Certificates::NotYet { .. } => Severity::Error,
+                Certificates::Expires { .. } | Certificates::OtherNode { .. } => Severity::Warning,
             },
             Self::ImageGc(state) => match state {
                 ImageGc::Ok { .. } => Severity::Ok,

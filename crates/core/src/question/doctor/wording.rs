@@ -3,7 +3,7 @@
 use crate::question::reclaim::ReclaimAhead;
 use kq_admission::preemption::ReadmissionResult;
 use kq_facts::certificates::CertificateUsage;
-use kq_output::units::bytes;
+use kq_output::units::{bytes, counted};
 
 pub(super) fn expired(usage: CertificateUsage) -> &'static str {
     match usage {
@@ -14,20 +14,53 @@ pub(super) fn expired(usage: CertificateUsage) -> &'static str {
             "kubectl logs and exec fail, and so do metrics of this node, where certificates are \
              verified"
         }
+        CertificateUsage::ServerAuthority => {
+            "the kubelet rejects the API server, and the node becomes NotReady"
+        }
+        CertificateUsage::ClientAuthority => {
+            "the kubelet rejects the API server's client certificate: kubectl logs and exec fail"
+        }
     }
 }
 
-pub(super) fn renewal(usage: CertificateUsage) -> &'static str {
+/// Returns how a certificate is renewed, which hangs on the file: the kubelet makes `kubelet.crt` with `kubelet.key` if
+/// neither is there, and does not start with one of them alone.
+pub(super) fn renewal(usage: CertificateUsage, path: &str) -> String {
+    let name = path.rsplit('/').next().unwrap_or(path);
     match usage {
-        CertificateUsage::Client => {
-            "check rotateCertificates and the pending CertificateSigningRequests (kubectl get csr); \
+        CertificateUsage::Client => "check rotateCertificates and the pending CertificateSigningRequests (kubectl get csr); \
              kubeadm: kubeadm init phase kubeconfig kubelet on a control plane node"
+            .to_owned(),
+        CertificateUsage::Serving if name == "kubelet-server-current.pem" => {
+            "approve its CertificateSigningRequest (kubectl get csr)".to_owned()
+        }
+        CertificateUsage::Serving if name == "kubelet.crt" => {
+            format!(
+                "remove {path} and {}.key, and restart the kubelet: it makes new ones",
+                path.trim_end_matches(".crt")
+            )
         }
         CertificateUsage::Serving => {
-            "approve its CertificateSigningRequest (kubectl get csr), or delete the file and restart \
-             the kubelet"
+            "replace the files of tlsCertFile and tlsPrivateKeyFile".to_owned()
+        }
+        CertificateUsage::ServerAuthority => {
+            "put the cluster's present CA into the kubelet's kubeconfig, and restart the kubelet"
+                .to_owned()
+        }
+        CertificateUsage::ClientAuthority => {
+            "put the cluster's present CA into the file of clientCAFile".to_owned()
         }
     }
+}
+
+/// Returns a time for reading: days, and below two of them hours or minutes.
+pub(super) fn lasting(seconds: i64) -> String {
+    let (unit, one) = match seconds {
+        ..=7_200 => (60, "minute"),
+        ..=172_800 => (3_600, "hour"),
+        _ => (86_400, "day"),
+    };
+    counted(usize::try_from(seconds / unit).unwrap_or(0), one)
 }
 
 pub(super) fn rank(signal: &str) -> String {

@@ -11,7 +11,7 @@ use kq_facts::config_on_disk::{ConfigContent, ConfigText};
 use kq_facts::devices::CheckpointFact;
 use kq_facts::host::Text;
 use kq_facts::kubelet_config::{Source, field_names, other_defaults, path_parts};
-use kq_facts::kubelet_process::{ArgumentFault, as_started};
+use kq_facts::kubelet_process::{ArgumentFault, KubeletProcess, as_typed};
 use kq_facts::lookup::Lookup;
 use kq_facts::node_object::{NodeObject, NodeTaint};
 use kq_facts::pod_selector::{PodSelector, nearest_pod, several_pods};
@@ -153,7 +153,7 @@ pub fn apply(
                 .with_context(|| format!("{change}: the value is not YAML"))
                 .map_err(Failure::usage)?;
         }
-        Change::Flags(words) => flags(state, words)?,
+        Change::Flags(words) => flags(state, words, basis),
         Change::FeatureGates(gates) => {
             let origin = Origin::Flag("feature-gates");
             state
@@ -280,11 +280,16 @@ fn stop_reported(status: &mut PodStatus) {
 }
 
 /// Adds flags to the kubelet's command line; each replaces those of the same name.
-fn flags(state: &mut NodeState, words: &[String]) -> Result<(), Failure> {
-    let mut line = vec!["kubelet".to_owned()];
-    line.extend(words.iter().cloned());
-    let new = as_started(&line)
-        .ok_or_else(|| Failure::usage(anyhow!("flags: not a command line of a kubelet")))?;
+fn flags(state: &mut NodeState, words: &[String], basis: &mut Basis) {
+    let new = as_typed(words);
+    let read = state.on_disk.file.as_ref().map(|file| file.path.as_str());
+    let config = new.flags.iter().rfind(|flag| flag.name == "config");
+    if let Some(path) = config.and_then(|flag| flag.value.as_deref()).filter(|it| Some(*it) != read)
+    {
+        basis.assume(format!(
+            "flags: {path} was not read, and is taken to say what the kubelet's configuration says"
+        ));
+    }
     match &mut state.on_disk.process {
         Some(process) => {
             process.flags.retain(|flag| new.flags.iter().all(|it| it.name != flag.name));
@@ -295,9 +300,8 @@ fn flags(state: &mut NodeState, words: &[String]) -> Result<(), Failure> {
                 .extend(faults.map(|fault| ArgumentFault { after: before + fault.after, ..fault }));
             process.flags.extend(new.flags);
         }
-        None => state.on_disk.process = Some(new),
+        None => state.on_disk.process = Some(KubeletProcess { is_partial: true, ..new }),
     }
-    Ok(())
 }
 
 /// Rejects a field that no version has: the kubelet would ignore it in a file.

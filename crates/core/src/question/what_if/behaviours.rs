@@ -14,6 +14,7 @@ use kq_k8s::feature_gates::Gate;
 use kq_k8s::pod::{Container, Pod, ResourceName};
 use kq_k8s::priority::is_static_pod;
 use kq_k8s::qos::{QosClass, effective_qos_class};
+use kq_k8s::static_pod::api_reference;
 
 /// A behaviour that changed.
 struct Behaviour {
@@ -88,7 +89,7 @@ const BEHAVIOURS: [Behaviour; 19] = [
             .gates
             .enabled(Gate::PreventStaticPodApiReferences)
         {
-            true => pods(node, |pod| is_static_pod(pod) && references_api(pod)),
+            true => pods(node, |pod| is_static_pod(pod) && api_reference(pod).is_some()),
             false => Concern::Nothing,
         },
     },
@@ -221,7 +222,7 @@ const BEHAVIOURS: [Behaviour; 19] = [
         concerns: |sides| match sides.turns_on(Gate::PreventStaticPodApiReferences)
             && sides.before.kubelet.version.can_refuse_static_references()
         {
-            true => pods(sides.after, |pod| is_static_pod(pod) && references_api(pod)),
+            true => pods(sides.after, |pod| is_static_pod(pod) && api_reference(pod).is_some()),
             false => Concern::Nothing,
         },
     },
@@ -451,13 +452,6 @@ const STATES: [Behaviour; 2] = [
         },
     },
 ];
-
-/// Returns true if a pod references API objects, as far as stored pods keep the references.
-fn references_api(pod: &Pod) -> bool {
-    !pod.spec.service_account_name.is_empty()
-        || !pod.spec.resource_claims.is_empty()
-        || pod.spec.volumes.iter().any(|volume| volume.api_reference().is_some())
-}
 
 /// Returns the rows of `behaviours.jsonl` that are reported, with the first minor version.
 pub fn reported() -> impl Iterator<Item = (&'static str, u32)> {

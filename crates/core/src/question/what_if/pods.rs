@@ -56,7 +56,12 @@ impl Transition<'_> {
     ///
     /// Fails where the pods or the Node object are unknown.
     pub fn pods(&self, basis: &mut Basis) -> Result<PodEffects, Failure> {
+        let before = self.before.kubelet().map(|node| node.kubelet.rules);
         let about = AdmissionNode::with_all_pods(self.after.kubelet()?.clone());
+        let about = match before {
+            Ok(rules) => about.start_after(rules),
+            Err(_) => about,
+        };
         let mut effects = match self.restarts {
             true => self.restarted(&about, basis)?,
             false => self.running(&about, basis)?,

@@ -16,6 +16,7 @@ use kq_answer::{Basis, Failure, Subject};
 use kq_cgroup::plan::{Owner, PlannedCgroup};
 use kq_facts::cgroup_file::CgroupFile;
 use kq_facts::cgroup_mode::CgroupDriver;
+use kq_k8s::feature_gates::Gate;
 use kq_k8s::pod::Pod;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,8 +28,8 @@ pub(super) struct Value {
     pub(super) cgroup: String,
     pub(super) value: String,
     level: Level,
-    /// The fact that it takes for known.
-    guess: Option<String>,
+    /// The fact that it takes for known, and why that is not known.
+    guess: Option<(CgroupFact, String)>,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -91,14 +92,18 @@ impl Transition<'_> {
             if other.is_none() && old.is_some_and(|old| old.value == new.value) {
                 continue;
             }
-            if let Some(guess) = old.and_then(|it| it.guess.as_ref()).or(new.guess.as_ref()) {
-                // A guess on one side alone is no change.
+            if let Some((fact, guess)) = old.and_then(|it| it.guess.as_ref()).or(new.guess.as_ref())
+            {
+                // A guess of the formula on one side alone is no change; a page is as large before as after.
                 let is_of_resize =
                     pod.as_ref().is_some_and(|pod| self.resizes.pods.contains_key(pod));
-                if !(is_of_resize && old.is_some()) {
+                if *fact == CgroupFact::RuntimeFormula && !(is_of_resize && old.is_some()) {
                     continue;
                 }
-                assumed.insert(format!("{file} of containers: {guess}"));
+                assumed.insert(match fact {
+                    CgroupFact::PageSize => format!("{file}: pages of 4096 bytes: {guess}"),
+                    _ => format!("{file} of containers: {guess}"),
+                });
             }
             changes.push(ValueChange {
                 cgroup: new.cgroup.clone(),
@@ -205,6 +210,13 @@ impl Transition<'_> {
         };
         match (level, restarted) {
             _ if self.reboots => Written::AtStart,
+            (Level::Node | Level::Qos, _)
+                if file.is_some_and(|it| {
+                    matches!(it, CgroupFile::MemoryMin | CgroupFile::MemoryLow)
+                }) && self.resets_protection() =>
+            {
+                Written::AtStart
+            }
             // The classes write these on the cgroup of all pods.
             (Level::Node, _)
                 if part == KUBEPODS
@@ -229,6 +241,15 @@ impl Transition<'_> {
             (Level::Pod, _) => Written::WithPod,
             (Level::Container | Level::Init, _) => Written::AtContainerStart,
         }
+    }
+
+    /// The start takes memory protection back, and no update writes it.
+    fn resets_protection(&self) -> bool {
+        self.after.kubelet().is_ok_and(|node| {
+            node.kubelet.rules.resets_protection()
+                && !(node.kubelet.rules.gates.enabled(Gate::MemoryQos)
+                    && node.kubelet.config.memory_reservation_policy == "TieredReservation")
+        })
     }
 }
 
@@ -271,14 +292,16 @@ pub(super) fn planned(input: &PlanInput) -> Result<BTreeMap<Key, Value>, Failure
                 let (cgroup, value) = (cgroup.path.clone(), file.value.clone());
                 values.insert(key, Value { cgroup, value, level, guess: None });
             }
-            let is_guess = |(_, fact): &&(_, CgroupFact)| *fact == CgroupFact::RuntimeFormula;
+            let is_guess = |(_, fact): &&(_, CgroupFact)| {
+                matches!(fact, CgroupFact::RuntimeFormula | CgroupFact::PageSize)
+            };
             for (name, fact) in cgroup.missing.iter().filter(is_guess) {
                 let Some(file) = cgroup.withheld.iter().find(|it| it.file == *name) else {
                     continue;
                 };
                 let key = (part.clone(), pod.clone(), container.clone(), name.to_string());
                 let (cgroup, value) = (cgroup.path.clone(), file.value.clone());
-                let guess = Some(plan.knowledge.reason(*fact));
+                let guess = Some((*fact, plan.knowledge.reason(*fact)));
                 values.insert(key, Value { cgroup, value, level, guess });
             }
         });

@@ -139,6 +139,7 @@ impl<'q> SnapshotWorker<'q> {
             Ok(ran) => ran,
             Err(why) => return without(why, group),
         };
+        let exit_code = unless_damaged(path, exit_code);
         let disruptions = disruptions.filter(|_| self.question.has_disruptions);
         if let Some(disruptions) = &disruptions
             && json_line(disruptions).map_err(Failure::missing)?.len() > MOST_DISRUPTIONS
@@ -157,6 +158,15 @@ impl<'q> SnapshotWorker<'q> {
     pub fn is_spent(&self) -> bool {
         self.answered >= MOST || resident_memory().is_some_and(|bytes| bytes > MOST_MEMORY)
     }
+}
+
+/// Returns the exit code of an answer. A snapshot that cannot be read is data that are missing, as for a command that names
+/// it alone it is a mistake.
+fn unless_damaged(path: &Path, exit_code: Option<u8>) -> Option<u8> {
+    exit_code.map(|code| match code {
+        2 if read_snapshot(&path.to_string_lossy()).is_err() => 3,
+        code => code,
+    })
 }
 
 /// Returns the labels of the node of a snapshot; none if it cannot be read, for which its answer has the reason.
@@ -204,7 +214,7 @@ impl<'q> SnapshotWorkers<'q> {
             Worked::Answered(lines) => self.taken(worker, lines),
             Worked::Ended(Ended { exit_code, notes, .. }) => {
                 // An answer about no snapshot has no exit code of success.
-                let code = exit_code.filter(|code| *code != 0);
+                let code = unless_damaged(path, exit_code.filter(|code| *code != 0));
                 let (reply, _) = Reply::parse(Some(path), code, &[], &notes, None);
                 let group = self.question.group_by.as_ref().map(|_| String::new());
                 Ok((SnapshotReply::Reply { reply, group, disruptions: None }, None))

@@ -15,7 +15,7 @@ use kq_facts::snapshot::Snapshot;
 use kq_facts::timestamp::Timestamp;
 use kq_facts::workloads::Workloads;
 use kq_io::clock::steady;
-use kq_io::recording_file::{RecordingReader, RecordingWriter};
+use kq_io::recording_file::{RecordingFileError, RecordingReader, RecordingWriter};
 use serde_json::Value;
 use std::time::{Duration, Instant};
 
@@ -43,8 +43,8 @@ pub enum Source {
         reader: Box<RecordingReader>,
         /// The current snapshot.
         current: Option<Box<Snapshot>>,
-        /// The next one.
-        ahead: Option<Box<Snapshot>>,
+        /// The next one, or why it cannot be read.
+        ahead: Option<Result<Box<Snapshot>, Failure>>,
         /// The time between two frames; `None`: as recorded.
         interval: Option<Duration>,
     },
@@ -72,12 +72,12 @@ impl Source {
     ///
     /// Fails where the first snapshot cannot be read.
     pub fn replay(path: &str, interval: Option<Duration>) -> Result<Self, Failure> {
-        let mut reader = Box::new(RecordingReader::open(path).map_err(Failure::usage)?);
-        let ahead = reader.next_snapshot().map_err(Failure::usage)?.map(Box::new);
-        if ahead.is_none() {
-            return Err(Failure::usage(anyhow::anyhow!("recording {path} is empty")));
+        let mut reader = Box::new(RecordingReader::open(path).map_err(unread)?);
+        match ahead_of(&mut reader) {
+            None => Err(Failure::usage(anyhow::anyhow!("recording {path} is empty"))),
+            Some(Err(failure)) => Err(failure),
+            ahead => Ok(Self::Replay { reader, current: None, ahead, interval }),
         }
-        Ok(Self::Replay { reader, current: None, ahead, interval })
     }
 
     /// Returns the snapshot of the next frame; `None`: the recording is over. `is_same`: that of the last frame will do,
@@ -107,13 +107,17 @@ impl Source {
             Self::Replay { reader, current, ahead, interval } => {
                 if !(is_same && current.is_some()) {
                     let Some(next) = ahead.take() else { return Ok(None) };
-                    *current = Some(next);
-                    *ahead = reader.next_snapshot().map_err(Failure::usage)?.map(Box::new);
+                    *current = Some(next?);
+                    *ahead = ahead_of(reader);
                 }
                 let Some(now) = current else { return Ok(None) };
+                let recorded = |ahead: &Result<Box<Snapshot>, Failure>| match ahead {
+                    Ok(ahead) => between(now, ahead),
+                    Err(_) => Duration::ZERO,
+                };
                 let next_in = ahead
                     .as_ref()
-                    .map(|ahead| interval.unwrap_or_else(|| between(now, ahead)).min(LONGEST));
+                    .map(|ahead| interval.unwrap_or_else(|| recorded(ahead)).min(LONGEST));
                 Ok(Some(Next { snapshot: (**now).clone(), took: Duration::ZERO, next_in }))
             }
         }
@@ -138,10 +142,22 @@ impl Source {
             Self::Live { node, .. } => node.once(needs),
             Self::Stored(snapshot) => Ok((**snapshot).clone()),
             Self::Replay { current, ahead, .. } => {
-                let known = current.as_ref().or(ahead.as_ref());
+                let known = current.as_ref().or(ahead.as_ref().and_then(|it| it.as_ref().ok()));
                 Ok(known.map(|snapshot| (**snapshot).clone()).unwrap_or_default())
             }
         }
+    }
+}
+
+/// Reads ahead: what cannot be read is said after what was read before it.
+fn ahead_of(reader: &mut RecordingReader) -> Option<Result<Box<Snapshot>, Failure>> {
+    reader.next_snapshot().map_err(unread).transpose().map(|next| next.map(Box::new))
+}
+
+fn unread(error: RecordingFileError) -> Failure {
+    match error {
+        RecordingFileError::System { .. } => Failure::missing(error),
+        error => Failure::usage(error),
     }
 }
 
