@@ -352,6 +352,10 @@ fn logrus(text: &str) -> Option<(&'static str, &str)> {
     let after = LEVELS.iter().find_map(|level| text.strip_prefix(level))?;
     let (time, message) = after.split_once("] ")?;
     let is_seconds = !time.is_empty() && time.bytes().all(|byte| byte.is_ascii_digit());
+    // k3s and others count seconds too, and tell what goes on.
+    if is_seconds && text.starts_with("INFO[") {
+        return None;
+    }
     Some((if is_seconds { "crictl" } else { "containerd" }, message))
 }
 

@@ -3,6 +3,7 @@
 //! Memory does not grow with the log: a kind is a row of the table, a line is looked at up to a limit, and kinds that kq does
 //! not know are counted up to a limit.
 
+use super::klog_value::OpenValue;
 use super::line::{LONGEST_LINE, Line, first_bytes};
 use super::message::{Known, MessageExplanation, explain_message, recognise_line, shown};
 use super::secrets::masked;
@@ -94,6 +95,8 @@ struct Seen {
 pub struct LogFold {
     /// The line that has no end yet, up to the limit.
     open: Vec<u8>,
+    /// A line with a value that goes on in the next lines.
+    value: Option<OpenValue>,
     /// The open line is longer.
     is_over: bool,
     lines: u64,
@@ -128,8 +131,19 @@ impl LogFold {
         let open = std::mem::take(&mut self.open);
         self.is_over = false;
         let text = String::from_utf8_lossy(&open);
-        if !text.trim().is_empty() {
-            self.line(&text);
+        match &mut self.value {
+            Some(value) => {
+                self.lines += 1;
+                if let Some(whole) = value.add(&text) {
+                    self.value = None;
+                    self.line(&whole);
+                }
+            }
+            None if text.trim().is_empty() => {}
+            None => match OpenValue::of(&text) {
+                Some(value) => self.value = Some(value),
+                None => self.line(&text),
+            },
         }
         self.open = open;
         self.open.clear();
@@ -184,6 +198,9 @@ impl LogFold {
     pub fn finish(mut self) -> LogExplanation {
         if !self.open.is_empty() {
             self.end_line();
+        }
+        if let Some(value) = self.value.take() {
+            self.line(&value.cut());
         }
         let mut kinds: Vec<LogKind> = self.kinds.into_values().filter_map(kind).collect();
         kinds.sort_by_key(|kind| (std::cmp::Reverse(kind.rank), std::cmp::Reverse(kind.count)));

@@ -1,6 +1,7 @@
 //! The explanation of one message.
 
 use super::derived::{derive, size_and_bytes};
+use super::klog_value::on_one_line;
 use super::line::Line;
 use super::secrets::masked;
 use super::speaker::{component, is_foreign, program_of, says_kubelet};
@@ -244,7 +245,12 @@ impl MessageExplanation {
 
 /// Finds the message of a line.
 pub(super) fn recognise(text: &str) -> Result<Known, UnknownMessage> {
-    let text = masked(text);
+    let text = on_one_line(&masked(text));
+    // A line of a log within a text of JSON, without that.
+    let text = match text.contains("] \\\"") {
+        true => text.replace("\\\"", "\""),
+        false => text,
+    };
     let mut last = None;
     // A terminal parts lines at words, or anywhere.
     for joined in [text.replace('\n', " "), joined(&text)] {
@@ -278,7 +284,10 @@ pub(super) fn recognise_line(line: Line) -> Result<Known, UnknownMessage> {
             .enumerate()
             .flat_map(|(at, text)| table.scan(text, may_be_cut).into_iter().map(move |it| (at, it)))
             .collect();
-        let found = without_server_words(found);
+        let mut found = without_server_words(found);
+        if let Some(last) = found.iter().position(|(_, it)| table.rows[it.row].is_last) {
+            found.truncate(last + 1);
+        }
         let rows: Vec<&Row> = found.iter().map(|(_, it)| &table.rows[it.row]).collect();
         let Some(cause) = cause(&rows, &line) else { continue };
         if !rows[cause].is_kubelets() && says_kubelet(&line) {
@@ -317,7 +326,27 @@ fn placed(texts: &[String], line: &Line) -> Option<Known> {
     // A log line is about its message; of texts that wrap each other the innermost has the reason.
     let is_log = |(_, it): &(usize, Found)| table.rows[it.row].templates[it.template].is_log;
     let cause = found.iter().position(is_log).or(found.len().checked_sub(1))?;
+    let mut found = found;
+    let of_line =
+        line.place.as_deref().and_then(|place| same_text_in(table, &found[cause].1, place));
+    if let Some((row, template)) = of_line {
+        (found[cause].1.row, found[cause].1.template) = (row, template);
+    }
     Some(Known { table, texts: texts.to_vec(), found, cause, line: line.clone() })
+}
+
+/// Returns the row of the same text in the file that a line names: `scope.go:117`.
+fn same_text_in(table: &Table, found: &Found, place: &str) -> Option<(usize, usize)> {
+    let file = place.split(':').next()?;
+    let template = &table.rows[found.row].templates[found.template];
+    let is_there = |row: &Row| row.file.rsplit('/').next() == Some(file);
+    if is_there(&table.rows[found.row]) {
+        return None;
+    }
+    table.rows.iter().enumerate().find_map(|(at, row)| {
+        let same = row.templates.iter().position(|it| it == template)?;
+        is_there(row).then_some((at, same))
+    })
 }
 
 /// Finds a message whose end is missing, where only what wraps it is whole.

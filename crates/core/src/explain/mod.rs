@@ -9,6 +9,7 @@
 mod derived;
 /// Rows of kubectl's tables of events.
 mod event_row;
+mod klog_value;
 /// A line, taken apart.
 mod line;
 /// Explanations as lines of text.

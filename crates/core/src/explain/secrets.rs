@@ -158,6 +158,10 @@ fn secret_after<'t>(
 /// Returns true if what follows `name:` looks like a value rather than the rest of a sentence.
 fn is_value_of(name: &str, after: &str) -> bool {
     let after = after.trim_start_matches(['"', '\\', '\'']);
+    // What registries answer: `may require authorization: server message: ...`.
+    if after.starts_with(" server message:") {
+        return false;
+    }
     if name == "authorization" || !after.starts_with(' ') {
         return true;
     }

@@ -47,7 +47,8 @@ pub(super) fn says_kubelet(line: &Line) -> bool {
     match line.program.as_deref() {
         Some(program) => !is_foreign(program),
         None => {
-            let place = line.place.as_deref();
+            // klog names a file without its folder.
+            let place = line.place.as_deref().filter(|place| !place.contains('/'));
             place.is_some_and(|place| program_of(place).is_none_or(|program| program == "kubelet"))
         }
     }
@@ -56,6 +57,12 @@ pub(super) fn says_kubelet(line: &Line) -> bool {
 /// Returns the component that has a file of this name.
 pub(super) fn program_of(place: &str) -> Option<String> {
     let file = place.split_once(':').map_or(place, |(file, _)| file);
+    // Loggers of etcd name the folder too.
+    let folders =
+        ["etcdserver/", "rafthttp/", "wal/", "embed/", "mvcc/", "v3rpc/", "raft/", "etcdmain/"];
+    if folders.iter().any(|folder| file.starts_with(folder)) {
+        return Some("etcd".to_owned());
+    }
     let of = |names: &[&str], program: &str| names.contains(&file).then(|| program.to_owned());
     of(
         &["schedule_one.go", "scheduler.go", "default_preemption.go", "scheduling_queue.go"],

@@ -11,7 +11,7 @@
 //! | `$ ...` | the command of kq that computes it; `$ -`: none |
 //! | `~ ...` | what misleads |
 //! | `+ ...` | the text of other versions |
-//! | `* ...` | `outer`: it wraps another message; `decides`: it says what follows, whatever it wraps; `vague`: it wraps anything; `whole`: it is a message alone; `rank R`; `in ID`: only below this message; `id ID`; `since V`, `until V` |
+//! | `* ...` | `outer`: it wraps another message; `decides`: it says what follows, whatever it wraps; `last`: what stands within it counts for nothing; `vague`: it wraps anything; `whole`: it is a message alone; `rank R`; `in ID`: only below this message; `id ID`; `since V`, `until V` |
 //! | `name: ...` | what a field is, with its unit |
 //!
 //! `=CODE` as a template is the sentence of a reason of kq's start ([`StartRule`]), which is not written twice.
@@ -107,6 +107,8 @@ pub(super) struct Row {
     pub is_whole: bool,
     /// What follows from it and what is to be done are said by it, whatever it wraps.
     pub decides: bool,
+    /// The messages within it are words of another one.
+    pub is_last: bool,
     /// The messages that it is only found in.
     pub within: Vec<&'static str>,
     /// It only has a place in the sources.
@@ -395,6 +397,7 @@ fn detail(row: &mut Row, line: &'static str) -> Result<(), String> {
                     "outer" => row.is_outer = true,
                     "vague" => row.is_vague = true,
                     "decides" => row.decides = true,
+                    "last" => row.is_last = true,
                     "whole" => row.is_whole = true,
                     "rank" => row.rank = Rank::parse(value).ok_or("no such rank")?,
                     "in" => row.within.push(value),

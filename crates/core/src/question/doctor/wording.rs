@@ -56,8 +56,8 @@ pub(super) fn renewal(usage: CertificateUsage, path: &str) -> String {
 /// Returns a time for reading: days, and below two of them hours or minutes.
 pub(super) fn lasting(seconds: i64) -> String {
     let (unit, one) = match seconds {
-        ..=7_200 => (60, "minute"),
-        ..=172_800 => (3_600, "hour"),
+        ..7_200 => (60, "minute"),
+        7_200..172_800 => (3_600, "hour"),
         _ => (86_400, "day"),
     };
     counted(usize::try_from(seconds / unit).unwrap_or(0), one)
