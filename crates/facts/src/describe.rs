@@ -52,6 +52,8 @@ pub struct ConfigSource {
     pub source: Option<Source>,
     /// The last setter of a field.
     pub origins: BTreeMap<String, Origin>,
+    /// Why the kubelet merges none of its drop-ins; `None`: it does.
+    pub refused: Option<String>,
 }
 
 /// Why a node cannot be described.
@@ -91,6 +93,9 @@ pub enum DescribeError {
         /// Its setter.
         origin: Option<Origin>,
     },
+    /// Drop-ins that cannot be merged.
+    #[error("the kubelet refuses its drop-ins: {0}")]
+    DropIns(String),
     /// More is reserved than there is.
     #[error("the kubelet refuses this configuration")]
     OverReserved(#[source] OverReserved),
@@ -125,6 +130,9 @@ fn asks_for_amounts(sources: NodeSources<'_>) -> bool {
 /// Describes a node.
 /// Fails where a kubelet with this configuration would not start, and on what cannot be read.
 pub fn describe(sources: NodeSources<'_>) -> Result<NodeConfig, DescribeError> {
+    if let Some(error) = &sources.config.refused {
+        return Err(DescribeError::DropIns(error.clone()));
+    }
     let mut facts = Facts::default();
     let mut warnings = Vec::new();
     let overrides = sources.overrides;

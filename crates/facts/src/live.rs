@@ -27,7 +27,12 @@ pub fn config_source(snapshot: &Snapshot) -> ConfigSource {
         let origin = config.origins.get(field).unwrap_or(source);
         (field.clone(), Origin::Source(origin.clone()))
     });
-    ConfigSource { origins: origins.collect(), value: config.value.clone(), source: config.read_as }
+    ConfigSource {
+        origins: origins.collect(),
+        value: config.value.clone(),
+        source: config.read_as,
+        refused: None,
+    }
 }
 
 /// Returns the facts of the machine, the runtime and the tree. `roots` are where the cgroup of all pods is

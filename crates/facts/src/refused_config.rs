@@ -138,6 +138,7 @@ fn culprits(
             .map(str::to_owned)
             .into_iter()
             .collect(),
+        DescribeError::DropIns(_) => Vec::new(),
         DescribeError::Gates { .. } => vec!["featureGates".to_owned()],
         DescribeError::Reservation { error, .. } => vec![error.field().to_owned()],
         DescribeError::Threshold { refused, .. } => vec![refused.field.to_owned()],

@@ -205,7 +205,17 @@ fn add_drop_ins(
             texts.push(ConfigText { path, content: ConfigContent::Folder });
             continue;
         }
-        let (value, content) = first_document(&path, files.read(&path)?, notes)?;
+        let bytes = files.read(&path)?;
+        let (value, content) = match first_document(&path, bytes.clone(), notes) {
+            Ok(read) => read,
+            // What the kubelet makes of the operator's files is answered.
+            Err(error) if matches!(files, Files::Named) => {
+                config.refused.get_or_insert_with(|| error.to_string());
+                texts.push(ConfigText { path, content: ConfigContent::of(&bytes) });
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
         set_origins(config, &value, &path);
         texts.push(ConfigText { path: path.clone(), content });
         drop_ins.push((path, value));
@@ -214,9 +224,16 @@ fn add_drop_ins(
         Value::Null => Value::Object(serde_json::Map::new()),
         value => value,
     };
-    let merged = merge(base, drop_ins)
-        .map_err(|error| KubeletFileError::Merge { folder: folder.to_owned(), error })?;
-    config.value = merged.into();
+    let merged = merge(base.clone(), drop_ins);
+    config.value = match merged {
+        Ok(merged) => merged,
+        Err(error) if matches!(files, Files::Named) => {
+            config.refused.get_or_insert_with(|| error.to_string());
+            base
+        }
+        Err(error) => return Err(KubeletFileError::Merge { folder: folder.to_owned(), error }),
+    }
+    .into();
     Ok(texts)
 }
 

@@ -245,3 +245,41 @@ fn a_kubelet_that_prints_and_ends_does_not_start() {
     let ran = kq(&format!("what-if flags --version=false {NODE}")).run();
     assert_eq!(ran.code, 0, "{}", ran.text());
 }
+
+/// A drop-in that the kubelet refuses is answered, as the file itself is; what needs the configuration says why it has none.
+#[test]
+fn a_drop_in_that_is_refused_is_answered() {
+    const HEAD: &str = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n";
+    for (content, says) in [
+        ("maxPods: 60\n".to_owned(), "Object 'Kind' is missing"),
+        (String::new(), "was empty"),
+        (format!("{HEAD}maxPods: [\n"), "did not find expected node content"),
+    ] {
+        let folder = folder_with(&[("kubelet.yaml", HEAD)]);
+        std::fs::create_dir(folder.path().join("d")).expect("a folder");
+        std::fs::write(folder.path().join("d/10.conf"), &content).expect("a file");
+        let files = "--kubelet-config kubelet.yaml --kubelet-config-dir d";
+        let night = repository().join("examples/night/worker-3.json");
+        let line = format!("what-if kubelet-restart {files} --snapshot {}", night.display());
+        let ran = kq(&line).within(folder.path()).run();
+        assert!(ran.code == 1 && ran.text().contains(says), "{content:?}: {}", ran.text());
+        let line = format!("allocatable --capacity cpu=4,memory=8Gi {files}");
+        let ran = kq(&line).within(folder.path()).run();
+        assert!(ran.code != 0 && ran.text().contains("10.conf"), "{content:?}: {}", ran.text());
+    }
+}
+
+#[test]
+fn a_wrong_value_gets_no_hint_about_another_question() {
+    for line in [
+        "cgroup plan examples/web.yaml --kubelet-version foo",
+        "cgroup shares examples/web.yaml --cpus 0",
+        "--color never admit explain examples/web.yaml --no-such-flag",
+    ] {
+        let ran = kq(line).run();
+        assert_eq!(ran.code, 2, "{line}: {}", ran.text());
+        assert!(!ran.stderr.contains("hint: kq"), "{line}: {}", ran.text());
+    }
+    let ran = kq("--snapshot examples/night/worker-3.json doctor").run();
+    assert!(ran.text().contains("kq doctor"), "{}", ran.text());
+}

@@ -60,6 +60,7 @@ fn pods(planted: &mut Planted) -> Value {
         ("metadata/annotations/kubernetes.io~config.mirror", "kubernetes.io/config.mirror"),
         ("metadata/managedFields/0/manager", "metadata.managedFields"),
         ("spec/priorityClassName", "spec.priorityClassName"),
+        ("spec/runtimeClassName", "spec.runtimeClassName"),
         ("spec/nodeSelector/zone", "spec.nodeSelector"),
         ("spec/tolerations/0/value", "spec.tolerations[].value"),
         ("spec/volumes/0/name", "spec.volumes[].name"),

@@ -2,7 +2,7 @@
 
 use kq_answer::reason::Reason;
 use kq_answer::{Basis, Failure, Headline, Missing, MissingFact, Worded, answer};
-use kq_facts::allocatable::reserved;
+use kq_facts::allocatable::{Reservations, reserved};
 use kq_facts::needs::Needs;
 use kq_facts::node::Node;
 use kq_facts::node_config::NodeConfig;
@@ -134,7 +134,11 @@ pub fn node_allocatable(node: &Node) -> Result<AllocatableReport, Failure> {
     basis.assume_all(node.assumed());
     basis.assume_all(node.kubelet.version.certainty(RuleArea::Cgroups));
     basis.lack_all(node.missing_config());
-    for name in [ResourceName::Cpu, ResourceName::Memory] {
+    let storage = ResourceName::from("ephemeral-storage");
+    let Reservations { kube, system, .. } = &settings.reservations;
+    let is_reserved = kube.contains(&storage) || system.contains(&storage);
+    let storage = is_reserved.then_some(storage);
+    for name in [ResourceName::Cpu, ResourceName::Memory].into_iter().chain(storage) {
         if !settings.capacity.contains(&name) {
             let text = format!("the node's capacity of {name}");
             let missing = Missing::new(MissingFact::Allocatable, text);

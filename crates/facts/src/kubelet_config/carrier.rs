@@ -26,6 +26,14 @@ pub struct Carried {
 pub fn carried(text: &str) -> Option<Carried> {
     let first = yaml::documents(text).into_iter().find(|document| !document.is_empty())?;
     let value = yaml::read(first.body()).ok()?.value;
+    match value.get("items").and_then(Value::as_array) {
+        Some(items) => items.iter().find_map(of_object),
+        None => of_object(&value),
+    }
+}
+
+/// Returns the configuration that an object carries; of a list the first that does counts.
+fn of_object(value: &Value) -> Option<Carried> {
     let kind = value.get("kind").and_then(Value::as_str).unwrap_or_default();
     let group = value.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
     let (group, _) = group.split_once('/').unwrap_or(("", group));
@@ -99,6 +107,11 @@ mod tests {
             (
                 "version: v1alpha1\nmachine: {kubelet: {extraConfig: {maxPods: 60}}}\n",
                 Some("machine.kubelet.extraConfig of the machine configuration"),
+            ),
+            (
+                "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: ConfigMap, metadata: {name: proxy}, data: {a: b}}\n\
+                 - {apiVersion: v1, kind: ConfigMap, metadata: {name: kubelet-config}, data: {kubelet: 'maxPods: 60'}}\n",
+                Some("data.kubelet of ConfigMap kubelet-config"),
             ),
             ("apiVersion: v1\nkind: ConfigMap\ndata: {other: x}\n", None),
             ("apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n", None),

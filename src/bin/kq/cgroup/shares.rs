@@ -81,6 +81,9 @@ fn parse_sibling(text: &str) -> Result<Sibling, String> {
     let (name, weight) = text.split_once('=').ok_or("expected NAME=WEIGHT")?;
     let weight =
         weight.parse().map_err(|_| format!("{weight:?} is not a weight: expected a number"))?;
+    if name.contains('/') {
+        return Err("expected the name of a sibling of kubepods, not a path".to_owned());
+    }
     if name.is_empty() || !(1..=262_144).contains(&weight) {
         return Err("expected a name and a weight of at least 1 and at most 262144".to_owned());
     }

@@ -60,9 +60,12 @@ impl ChangeFiles {
 
 /// Says that a workload has more pods than the one that is added.
 fn others_of(workload: &Workload) -> Option<Warning> {
-    let replicas = workload.replicas.filter(|replicas| *replicas > 1)?;
+    let replicas = workload.replicas.filter(|replicas| *replicas != 1)?;
     let Workload { kind, name, .. } = workload;
-    let text = format!("{kind} {name} has {replicas} pods: one is added to this node");
+    let text = match replicas {
+        0 => format!("{kind} {name} has no pods (replicas: 0): one is added nevertheless"),
+        _ => format!("{kind} {name} has {replicas} pods: one is added to this node"),
+    };
     Some(Warning::new(WarningCode::PodManifest, text).about(name))
 }
 

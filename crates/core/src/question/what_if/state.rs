@@ -176,7 +176,7 @@ fn set_driver(snapshot: &mut Snapshot, config: &ConfigSource) {
 }
 
 fn recorded(config: ConfigSource, notes: Vec<String>) -> RecordedConfig {
-    let ConfigSource { value, source, origins } = config;
+    let ConfigSource { value, source, origins, refused: _ } = config;
     let origins = origins.into_iter().map(|(field, origin)| (field, origin.to_string()));
     RecordedConfig { value, read_as: source, origins: origins.collect(), notes }
 }
