@@ -109,6 +109,11 @@ pub fn hint_for_files(command: &Command, names: &[&str], words: &[&str]) -> Opti
     if names == ["explain"] {
         return Some(kind.alone(file));
     }
+    // It is where it belongs, and something else is wrong.
+    let mut places = command.get_positionals().filter_map(clap::Arg::get_value_names).flatten();
+    if !matches!(kind, FileKind::Snapshot) && places.any(|name| name.contains("FILE")) {
+        return None;
+    }
     let flag = kind.flag();
     let mut line = vec!["kq"];
     line.extend(names);
