@@ -3,6 +3,8 @@
 use super::kq;
 use super::made_up_node::{Kernel, MANIFEST, Node};
 use crate::program_file::{GoProgram, kubelet};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
@@ -182,6 +184,7 @@ const LAYOUTS: [Layout; 14] = [
         config: ["/var/lib/microshift/resources/kubelet/config/config.yaml"; 2],
         root: "/var/lib/kubelet",
         certificates: &[
+            "/var/lib/microshift/resources/kubelet/kubeconfig",
             "/var/lib/microshift/certs/kubelet-csr-signer-signer/csr-signer/kubelet-server/server.crt",
         ],
         static_pods: "/etc/kubernetes/manifests",
@@ -220,7 +223,10 @@ impl Layout {
                 "CERTIFICATE" => certificate(),
                 "MANIFEST" => MANIFEST.to_owned(),
                 arguments if path.ends_with("/cmdline") => arguments.replace('\n', "\0") + "\0",
-                _ => text.to_owned(),
+                _ => text.replace(
+                    "-data: CERTIFICATE",
+                    &format!("-data: {}", STANDARD.encode(certificate())),
+                ),
             };
             let is_program = text.starts_with("#!");
             match is_program {

@@ -248,6 +248,18 @@ impl Compared {
     /// Plans and compares.
     fn compare(&self) -> Result<Comparison, Failure> {
         let live = &self.live;
+        let kubelet = &live.snapshot.kubelet;
+        let has_root = live
+            .snapshot
+            .cgroups
+            .value()
+            .is_none_or(|tree| live.roots.iter().any(|(_, root)| tree.get(root).is_some()));
+        if kubelet.found.is_none() && !kubelet.was_not_queried() && !has_root {
+            // A kubelet that starts makes it: nobody has taken it away.
+            return Err(Failure::missing(anyhow!(
+                "no kubelet runs, and there is no cgroup of all pods"
+            )));
+        }
         let (node, formula) = (&self.settings, self.runtimes.default);
         let knowledge = knowledge(live, node, formula);
         let cpus = assigned_cpus(live);
