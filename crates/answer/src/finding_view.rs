@@ -49,7 +49,10 @@ fn entries(findings: &[Finding]) -> Vec<Entry> {
     let mut entries = Vec::new();
     for finding in findings {
         match same.get(&(finding.severity, &*finding.id)).map(Vec::as_slice) {
-            Some([first, others @ ..]) if others.len() >= ALONE => {
+            // Of one subject, each has its own text.
+            Some([first, others @ ..])
+                if others.len() >= ALONE && others.iter().any(|it| it.subject != first.subject) =>
+            {
                 if std::ptr::eq(*first, finding) {
                     entries.push(entry(finding, others));
                 }

@@ -95,9 +95,17 @@ impl Live<'_> {
             (*driver, Some(Origin::Source(source.clone())))
         };
         match (&sources.runtime_driver, origin, &sources.tree_driver) {
-            (Some(runtime), ..) if version.asks_runtime_for_driver() => sourced(runtime),
+            (Some(runtime), ..) if asks_runtime_for_driver(config, version) => sourced(runtime),
             (_, None, Some(tree)) => sourced(tree),
             _ => (configured, None),
         }
     }
+}
+
+/// Returns true if a kubelet with this configuration asks the runtime for its cgroup driver: the gate
+/// `KubeletCgroupDriverFromCRI` is on from 1.31, and locked from 1.34 on.
+pub fn asks_runtime_for_driver(config: &ConfigSource, version: KubeletVersion) -> bool {
+    let gate = config.value.get("featureGates").and_then(|it| it.get("KubeletCgroupDriverFromCRI"));
+    let is_off = gate.and_then(serde_json::Value::as_bool) == Some(false);
+    version.asks_runtime_for_driver() && (!is_off || version.locks_runtime_driver())
 }

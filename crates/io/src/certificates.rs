@@ -106,6 +106,15 @@ fn read(
     Ok(None)
 }
 
+/// Returns a name as Go decodes it: one that YAML takes for a truth value or a number is that text (`sigs.k8s.io/yaml`).
+fn text_of(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Bool(_) | Value::Number(_) => Some(value.to_string()),
+        _ => None,
+    }
+}
+
 /// The user and the cluster of the current context of a kubeconfig.
 struct Kubeconfig {
     path: String,
@@ -119,11 +128,11 @@ impl Kubeconfig {
         let config = yaml::read(&text).ok()?.value;
         let named = |list: &str, name: &str| {
             let mut items = config.get(list)?.as_array()?.iter();
-            items.find(|item| item.get("name").and_then(Value::as_str) == Some(name)).cloned()
+            items.find(|item| item.get("name").and_then(text_of).as_deref() == Some(name)).cloned()
         };
-        let context = named("contexts", config.get("current-context")?.as_str()?)?;
+        let context = named("contexts", &text_of(config.get("current-context")?)?)?;
         let of = |list: &str, name: &str| {
-            let found = named(list, context.pointer(&format!("/context/{name}"))?.as_str()?)?;
+            let found = named(list, &text_of(context.pointer(&format!("/context/{name}"))?)?)?;
             found.get(name).cloned()
         };
         let (user, cluster) = (of("users", "user"), of("clusters", "cluster"));

@@ -314,6 +314,11 @@ impl KubeletVersion {
         self.at_least(31)
     }
 
+    /// Returns true if no gate keeps it from asking (since 1.34).
+    pub fn locks_runtime_driver(self) -> bool {
+        self.at_least(34)
+    }
+
     /// Returns true if the kubelet starts on cgroup v1 only with `failCgroupV1: false` (since 1.35).
     pub fn refuses_cgroup_v1(self) -> bool {
         self.at_least(35)

@@ -93,7 +93,7 @@ fn each_finding_of_another_domain_is_told() {
         (
             "pressure",
             |node| status(node)["conditions"][1]["status"] = json!("True"),
-            "WARNING node-conditions",
+            "ERROR node-conditions",
             "DiskPressure True",
             "see: kq evict rank",
         ),

@@ -9,7 +9,6 @@ use crate::live::place::LiveCgroup;
 use crate::live::set_by::{SetBy, Writers};
 use crate::plan::{Owner, Plan, PlannedCgroup, controller};
 use crate::resource_config::ExplainedFile;
-use kq_answer::cgroup_fact::CgroupFact;
 use kq_facts::cgroup_file::CgroupFile;
 use kq_facts::cgroup_name::CRUN_SUBGROUP;
 use kq_facts::cgroup_tree::{CgroupPath, CgroupTree};
@@ -164,9 +163,7 @@ impl<'a> Comparison<'a> {
                 _ => texts.text(file).map(str::to_owned),
             };
             let reason = self.plan.knowledge.reason(*fact);
-            // A sum over no pods is no guess.
             let guess = cgroup.withheld.iter().find(|withheld| withheld.file == *file);
-            let guess = guess.filter(|_| *fact != CgroupFact::Pods);
             let found = Difference {
                 planned: guess.map(|guess| guess.value.clone()),
                 actual,

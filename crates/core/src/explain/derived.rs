@@ -61,13 +61,15 @@ fn insufficient(facts: &[MessageFact]) -> Derived {
         ("bytes", Ok(bytes)) => size_and_bytes(bytes),
         _ => format!("{number}{unit_word}"),
     };
-    let with_unit = format!(" {unit}");
+    // Of pods they would be named twice: `1 pods of pods`.
+    let with_unit = if resource == "pods" { String::new() } else { format!(" {unit}") };
     let summary = format!(
-        "The pod asks for {} of {resource}; the pods here have requested {} of {} allocatable, so that {} are missing.",
+        "The pod asks for {} of {resource}; the pods here have requested {} of {} allocatable, so that {} {} missing.",
         amount(requested, &with_unit),
         amount(used, ""),
         amount(capacity, ""),
-        amount(missing, &with_unit)
+        amount(missing, &with_unit),
+        if missing == 1 && unit != "bytes" { "is" } else { "are" }
     );
     let missing = fact(
         "missing",

@@ -41,8 +41,7 @@ impl OpenValue {
             self.text.push('"');
             self.text.push_str(rest);
         } else {
-            let is_first = self.text.ends_with("=\"");
-            self.text.push_str(if is_first { "" } else { " " });
+            self.text.push_str(if self.lines == 1 { "" } else { " " });
             self.text.push_str(&line.replace('\\', "\\\\").replace('"', "\\\""));
             if self.lines < MOST_LINES && self.text.len() < LONGEST {
                 return None;

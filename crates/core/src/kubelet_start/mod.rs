@@ -340,8 +340,26 @@ impl StartExamination {
     }
 }
 
-/// Follows a start.
+/// Follows a start. Where the version is not known, a problem is certain if the oldest and the newest kubelet have it.
 pub fn examine(facts: &StartFacts<'_>) -> StartExamination {
+    let mut found = follow(facts);
+    if facts.version.is_none() && !found.problems.is_empty() {
+        let others = [KubeletVersion::OLDEST, KubeletVersion::NEWEST]
+            .map(|version| follow(&StartFacts { version: Some(version), ..facts.clone() }));
+        for problem in &mut found.problems {
+            let has = |other: &StartExamination| {
+                other.problems.iter().any(|theirs| theirs.rule == problem.rule)
+            };
+            if problem.certainty == Certainty::Certain && !others.iter().all(has) {
+                problem.certainty = Certainty::Likely;
+            }
+        }
+    }
+    found
+}
+
+/// Follows the start of a kubelet of one version.
+fn follow(facts: &StartFacts<'_>) -> StartExamination {
     let mut found = StartExamination::default();
     if facts.version.is_none() {
         found.skip(

@@ -97,13 +97,21 @@ pub fn nearest_signal(
                 None
             }
         };
+        // Of the thresholds that are crossed, the kubelet acts on memory first (`byEvictionPriority`,
+        // `pkg/kubelet/eviction/helpers.go`).
+        let is_of_memory =
+            matches!(signal, Signal::MemoryAvailable | Signal::AllocatableMemoryAvailable);
+        let is_later = |share: i128| share >= 0 || !is_of_memory;
         match least {
-            Some(share) => nearest = nearest.into_iter().chain([(share, signal)]).min(),
+            Some(share) => {
+                let own = (share >= 0, is_later(share), share, signal);
+                nearest = nearest.into_iter().chain([own]).min();
+            }
             None => unmeasured.push(signal),
         }
     }
     match (nearest, unknown) {
-        (Some((_, signal)), _) => Ok(NearestSignal { signal, unmeasured }),
+        (Some((.., signal)), _) => Ok(NearestSignal { signal, unmeasured }),
         (None, Some(failure)) => Err(failure),
         (None, None) => Err(Failure::missing(anyhow!("no signal with a threshold is measured"))
             .hint("name the signal with --signal")),

@@ -134,8 +134,15 @@ impl KubeletStart {
         };
         let mut findings: Vec<_> =
             problems().map(|problem| (StartFinding::of(problem), Some(problem.source))).collect();
+        // A kubelet that does not start does not start with less, either.
+        let ends = problems().any(|problem| problem.certainty == Certainty::Certain);
+        let is_of_start = |finding: &StartFinding| {
+            matches!(finding, StartFinding::Ignores { .. } | StartFinding::OtherDriver { .. })
+        };
         let warnings = examination.warnings.iter().filter(|_| !is_unknown);
-        findings.extend(warnings.map(|warning| (StartFinding::of_warning(warning), None)));
+        let warnings = warnings.map(StartFinding::of_warning);
+        let warnings = warnings.filter(|finding| !(ends && is_of_start(finding)));
+        findings.extend(warnings.map(|warning| (warning, None)));
         let mut starts = match problems().next() {
             None => Some(true),
             Some(problem) if problem.certainty == Certainty::Certain => Some(false),

@@ -159,6 +159,13 @@ pub enum PodFate {
     Open { outcomes: Vec<PodResult>, cause: String },
 }
 
+impl PodFate {
+    /// Returns true if the kubelet makes no pod of the manifest.
+    pub fn is_of_manifest(&self) -> bool {
+        matches!(self, Self::Refused { reason, .. } if reason == Refusal::MANIFEST)
+    }
+}
+
 /// Why containers restart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Reason)]
 #[reason(plain)]

@@ -67,6 +67,14 @@ pub fn parse(words: &[String]) -> Result<Vec<Change>, ChangeError> {
     let mut changes = Vec::new();
     while let Some(word) = rest.next() {
         let Some(kind) = KINDS.iter().find(|kind| kind.word == word) else {
+            // `set A=1 B=2`: one word sets several fields.
+            if let (Some(Change::Set { .. }), Some((field, value))) =
+                (changes.last(), word.split_once('='))
+                && !field.is_empty()
+            {
+                changes.push(Change::Set { field: field.to_owned(), value: value.to_owned() });
+                continue;
+            }
             // Of a change in quotes, the first word is the mistyped one.
             let first = word.split_whitespace().next().unwrap_or(word);
             let nearest = nearest(first, KINDS.iter().map(|kind| kind.word));

@@ -85,6 +85,15 @@ pub enum WhatIfRule {
         /// How many change when containers or pods are created again.
         later: usize,
     },
+    /// A limit of memory that is written below what is in use.
+    #[text("memory.max of {cgroup} becomes {limit}, and its pods use {used}", limit = units::bytes(*limit_bytes), used = units::bytes(*used_bytes))]
+    #[why("the kubelet writes the limit at its start, whatever is in use")]
+    #[leads_to(
+        "the kernel reclaims memory within it, and kills processes of pods until the rest fits"
+    )]
+    #[advice("drain pods before the change, or reserve less")]
+    #[command("kq cgroup show")]
+    LimitBelowUse { cgroup: String, limit_bytes: u64, used_bytes: u64 },
     /// The QoS cgroups between the start of the kubelet and its first update.
     #[text(
         "{file} of the Burstable QoS cgroup is {value} until the first update, up to 60 s after \
@@ -373,7 +382,9 @@ impl Rule for WhatIfRule {
             | Self::PatchFault { .. }
             | Self::Restarts { .. }
             | Self::VersionUnknown { .. } => Severity::Warning,
-            Self::OtherNodeName { .. } | Self::DriversDiffer { .. } => Severity::Error,
+            Self::OtherNodeName { .. }
+            | Self::DriversDiffer { .. }
+            | Self::LimitBelowUse { .. } => Severity::Error,
             Self::CgroupsMove { .. } => Severity::Warning,
             Self::CgroupValues { .. }
             | Self::QosCgroupsReset { .. }

@@ -2,7 +2,9 @@
 
 use super::file::VerifyContext;
 use super::report::{FileVerdict, NextStart, Verdict};
+use kq_k8s::feature_gates::gate_state;
 use kq_k8s::go_json::{Kind, Reader};
+use kq_k8s::version::KubeletVersion;
 use std::collections::BTreeMap;
 use std::fmt::Display;
 
@@ -18,7 +20,11 @@ pub(super) fn written_with_gate(
     verdict.derivation.push(format!(
         "read as {layout}, as with the gate PodLevelResourceManagers: the checksum is right"
     ));
-    verdict.at_next_start = NextStart::DependsOnGate.into();
+    let has_gate =
+        |version: KubeletVersion| gate_state("PodLevelResourceManagers", version).is_some();
+    if known.version.is_none_or(has_gate) {
+        verdict.at_next_start = NextStart::DependsOnGate.into();
+    }
     if !known.knows_gates {
         verdict.verdict = Verdict::Unknown;
         verdict.kubelet_error = None;

@@ -98,7 +98,8 @@ impl StartEnds {
         let waiting = self.items.iter_mut().zip(pods).filter(|(end, _)| is_refused(end));
         let mut waiting: Vec<(&mut StartEnd, String)> = waiting
             .filter_map(|(end, pod)| {
-                let resource = asked_devices([*pod]).into_keys().find(is_offered)?;
+                let of = |pod: &Pod| asked_devices([pod]).into_keys().find(is_offered);
+                let resource = of(&without_running(pod)).or_else(|| of(pod))?;
                 Some((end, resource))
             })
             .collect();
@@ -272,4 +273,16 @@ fn one_of(texts: Vec<String>) -> Option<String> {
 /// Returns the ends by the names of the pods.
 pub fn by_name(ends: StartEnds) -> BTreeMap<String, StartEnd> {
     ends.items.into_iter().map(|end| (end.pod.clone(), end)).collect()
+}
+
+/// Returns a pod without the containers that run: the device manager gives them nothing again (`isContainerAlreadyRunning`).
+fn without_running(pod: &Pod) -> Pod {
+    let mut rest = pod.clone();
+    let statuses = pod.status.container_statuses.iter().chain(&pod.status.init_container_statuses);
+    let running = statuses.filter(|status| status.state.running.is_some());
+    let running: BTreeSet<&str> = running.map(|status| status.name.as_str()).collect();
+    for list in [&mut rest.spec.containers, &mut rest.spec.init_containers] {
+        list.retain(|container| !running.contains(container.name.as_str()));
+    }
+    rest
 }

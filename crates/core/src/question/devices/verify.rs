@@ -14,7 +14,7 @@ use kq_facts::node::Node;
 use kq_facts::node_pods::NodePods;
 use kq_facts::read_error::ReadError;
 use kq_facts::snapshot::Snapshot;
-use kq_k8s::feature_gates::Gate;
+use kq_k8s::feature_gates::{Gate, gate_state};
 use kq_managers::memory_manager::KnownMemory;
 use kq_managers::verify::{Content, StateFileContent, Verification, VerifyContext};
 use std::borrow::Cow;
@@ -141,7 +141,10 @@ fn known<'n>(node: &'n Node, pods: &'n NodePods<'n>, is_of_node: bool) -> Verify
         memory_policy: says("memoryManagerPolicy").then_some(config.memory_manager_policy.as_str()),
         layouts: KnownLayouts::of(&node.kubelet.rules),
         unread: if is_of_node { unread(node) } else { BTreeSet::new() },
-        knows_gates: says("featureGates"),
+        // Before 1.36 there is no gate that could be on.
+        knows_gates: says("featureGates")
+            || node.kubelet.version_origin != Origin::Assumed
+                && gate_state("PodLevelResourceManagers", node.kubelet.version).is_none(),
         knows_version: node.kubelet.version_origin != Origin::Assumed
             && node.kubelet.version.is_known()
             && !node.kubelet.version.writes_unread_state_files(),

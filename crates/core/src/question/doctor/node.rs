@@ -31,7 +31,11 @@ const YOUNG_SECONDS: i64 = 120;
 /// Returns what is said of the kubelet's next start: what stops it, or that nothing does.
 pub(super) fn start(node: &Node, start: &KubeletStart) -> Vec<NodeFinding> {
     let of_node = |finding| NodeRule::KubeletStart(finding).of_node();
-    let is_shown = |finding: &StartFinding| finding.severity() != Severity::Warning;
+    // The check of the configuration has the others.
+    let is_duplicate =
+        |it: &StartFinding| matches!(it, StartFinding::Ignores { knows_all: true, .. });
+    let is_shown =
+        |finding: &StartFinding| finding.severity() != Severity::Warning || is_duplicate(finding);
     let mut findings: Vec<NodeFinding> = start
         .findings
         .iter()

@@ -216,7 +216,7 @@ pub enum Restarts {
     #[text("{reason} after {restarts}", restarts = count_restarts(*restarts))]
     #[leads_to("the kubelet waits up to 5 minutes before each start")]
     #[advice("read the log of the previous run: kubectl logs --previous")]
-    #[command("kq preempt why")]
+    #[command("kq why POD")]
     BackOff { restarts: i32, reason: String },
     #[text(
         "{restarts}{end}{kills}",
@@ -242,7 +242,7 @@ pub enum Restarts {
         probe: _, probe_kills: Some(ProbeKills { probe, .. }) => "kq probe plan --type {probe}"
     )]
     #[command(probe: Some(probe) => "kq probe plan --type {probe}")]
-    #[command("kq preempt why")]
+    #[command("kq why POD")]
     Restarted {
         restarts: i32,
         exit_code: Option<i32>,

@@ -237,7 +237,9 @@ pub enum ImageGc {
         images = count(*images, "image is removed", "images are removed"),
         freed_bytes = amount(*freed_bytes)
     )]
-    #[leads_to("the kubelet removes them within 5 minutes; a pod that needs one pulls it again")]
+    #[leads_to(
+        "the kubelet does so within 5 minutes; a pod that needs a removed image pulls it again"
+    )]
     #[advice("pin images that must stay, or free other space of the disk")]
     #[command("kq gc dry-run")]
     Due {
@@ -480,10 +482,10 @@ impl Rule for NodeRule {
             Self::NodeConditions(state) => match state {
                 Conditions::Ok => Severity::Ok,
                 Conditions::Unknown { .. } => Severity::Unknown,
-                Conditions::NotReady { .. } | Conditions::Stale { .. } => Severity::Error,
-                Conditions::Pressure { .. }
-                | Conditions::NoNetwork { .. }
-                | Conditions::Ahead { .. } => Severity::Warning,
+                Conditions::NotReady { .. }
+                | Conditions::Stale { .. }
+                | Conditions::Pressure { .. } => Severity::Error,
+                Conditions::NoNetwork { .. } | Conditions::Ahead { .. } => Severity::Warning,
             },
             Self::Certificates(state) => match state {
                 Certificates::Ok { .. } => Severity::Ok,

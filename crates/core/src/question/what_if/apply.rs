@@ -16,7 +16,7 @@ use kq_facts::lookup::Lookup;
 use kq_facts::node_object::{NodeObject, NodeTaint};
 use kq_facts::pod_selector::{PodSelector, nearest_pod, several_pods};
 use kq_facts::redaction::redact_pods;
-use kq_facts::runtime::{ContainerState, LowLevelRuntime};
+use kq_facts::runtime::{ContainerState, DriverBy, LowLevelRuntime};
 use kq_facts::settings::{assign, assign_gates, entries_of};
 use kq_facts::snapshot::RecordedPods;
 use kq_facts::state_files::STATE_FILES;
@@ -104,6 +104,12 @@ pub fn apply(
         Change::Runtime { name, version } if name == "containerd" => {
             if let Some(runtime) = &mut state.snapshot.runtime.found {
                 runtime.value.version.runtime_version.clone_from(version);
+                // Since 2.0 it answers RuntimeConfig.
+                let major = version.split('.').next().and_then(|major| major.parse::<u32>().ok());
+                runtime.value.driver_by = Some(match major {
+                    Some(2..) => DriverBy::RuntimeConfig,
+                    _ => DriverBy::Configuration,
+                });
             }
         }
         Change::Runtime { name, version } => {

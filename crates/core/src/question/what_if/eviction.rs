@@ -102,15 +102,11 @@ impl Transition<'_> {
 }
 
 impl Transition<'_> {
-    /// Returns the node once the reclaim has ended the pressure on its disks; `None`: there is none, or it does not.
+    /// Returns the node once what the kubelet reclaims and evicts has ended the pressure on its disks; `None`: there is none.
     pub(super) fn after_reclaim(&self) -> Option<NodeState> {
         let node = self.after.kubelet().ok()?;
         let shortages = shortages(node);
-        let reclaim = self.reclaim()?;
-        let is_enough = |signal: Signal| {
-            reclaim.ahead(signal).is_some_and(|ahead| ahead.sufficiency == Sufficiency::Enough)
-        };
-        if shortages.is_empty() || !shortages.iter().all(|(signal, _)| is_enough(*signal)) {
+        if shortages.is_empty() {
             return None;
         }
         let mut state = self.after.state.clone();
@@ -121,6 +117,13 @@ impl Transition<'_> {
         // How much is free does not matter any more: no threshold is crossed.
         for fs in stats.fs.iter_mut().chain(of_runtime) {
             fs.available_bytes = fs.capacity_bytes;
+            fs.inodes_free = fs.inodes.or(fs.inodes_free);
+        }
+        let capacity = node.snapshot.node.value();
+        let capacity = capacity.and_then(|it| it.status.capacity.get(&ResourceName::Memory));
+        if let (Some(memory), Some(capacity)) = (&mut stats.memory, capacity) {
+            memory.available_bytes =
+                u64::try_from(capacity.value()).ok().or(memory.available_bytes);
         }
         Some(state)
     }

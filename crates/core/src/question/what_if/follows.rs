@@ -22,7 +22,18 @@ use kq_k8s::feature_gates::Gate;
 use kq_k8s::pod::{Container, ResourceName};
 use kq_k8s::priority::is_static_pod;
 use kq_k8s::quantity::{Format, Quantity};
+use kq_k8s::resources::{ResourceOptions, Side, pod_total};
 use std::collections::{BTreeMap, BTreeSet};
+
+/// Moves the memory that is available within the cgroup of all pods as far as its limit moves: what `allocatableMemory` is
+/// measured by (`makeSignalObservations`, `pkg/kubelet/eviction/helpers.go`).
+fn limit_pods(state: &mut NodeState, more: i64) {
+    let Some(stats) = &mut state.snapshot.stats_summary.found else { return };
+    let pods = stats.value.node.system_containers.iter_mut().find(|it| it.name == "pods");
+    if let Some(available) = pods.and_then(|it| it.memory.as_mut()?.available_bytes.as_mut()) {
+        *available = available.saturating_add_signed(more);
+    }
+}
 
 /// Returns the node after changes with the capacity and the allocatable resources that its kubelet reports then: the
 /// Node object changes by as much as their computation does. `None`: they do not change.
@@ -36,9 +47,10 @@ pub fn with_allocatable(before: &Described<'_>, after: &Described<'_>) -> Option
             continue;
         };
         let Some(reported) = reported.allocatable.get(name) else { continue };
-        let amount = match reported.compare(old).is_eq() {
-            true => new.clone(),
-            false => {
+        // The kubelet may reserve more than is known; less than its configuration says it does not reserve.
+        let amount = match reported.compare(old).is_lt() {
+            false => new.clone(),
+            true => {
                 let mut shifted = reported.clone();
                 shifted += new;
                 shifted -= old;
@@ -55,6 +67,13 @@ pub fn with_allocatable(before: &Described<'_>, after: &Described<'_>) -> Option
         return None;
     }
     let mut state = after.state.clone();
+    let limits =
+        [&before.node().ok()?.allocatable.absolute, &after.node().ok()?.allocatable.absolute];
+    let [old_limit, new_limit] =
+        limits.map(|list| list.get(&ResourceName::Memory).map(Quantity::value));
+    if let (Some(old), Some(new)) = (old_limit, new_limit) {
+        limit_pods(&mut state, new.saturating_sub(old));
+    }
     let status = &mut state.snapshot.node.found.as_mut()?.value.status;
     for (name, amount) in changed {
         status.allocatable.insert(name, amount);
@@ -120,10 +139,9 @@ impl Transition<'_> {
         let format = if *name == ResourceName::Cpu { Format::DecimalSi } else { Format::BinarySi };
         let mut sum = Quantity::from_units(0, format);
         for pod in pods {
-            for container in &pod.spec.containers {
-                if let Some(amount) = container.resources.requests.get(name) {
-                    sum += amount;
-                }
+            let total = pod_total(pod, Side::Requests, &ResourceOptions::default()).total;
+            if let Some(amount) = total.get(name) {
+                sum += amount;
             }
         }
         sum

@@ -32,7 +32,6 @@ use crate::what_if::change::Change;
 use crate::what_if::{
     Effect, PodFate, PodOutcome, PodResult, RestartCause, Step, WhatIf, WhatIfRule,
 };
-use kq_admission::Refusal;
 use kq_answer::{Assumption, Basis, Failure, Finding, Rule, Severity, Subject, WarningCode};
 use kq_facts::fact_key::FactKey;
 use kq_facts::needs::Needs;
@@ -211,11 +210,7 @@ fn steps(items: &[Effect]) -> Vec<Step> {
                 _,
             ) => continue,
             // Its manifest is to be changed, as is said below.
-            (WhatIfRule::Pod(PodFate::Refused { reason, .. }), _)
-                if reason == Refusal::MANIFEST =>
-            {
-                None
-            }
+            (WhatIfRule::Pod(fate), _) if fate.is_of_manifest() => None,
             (WhatIfRule::Pod(_), Subject::Pod { pod, .. }) => {
                 drained.push(pod.clone());
                 continue;

@@ -8,6 +8,7 @@ use crate::question::admission::{CpuSets, KubeletStart};
 use crate::question::cgroup::plan::PlanInput;
 use crate::question::cgroup::{FirstHugePages, first_hugepages};
 use crate::question::devices::admission::PluginStart;
+use crate::question::measured::stats;
 use crate::question::start::first_weight;
 use crate::what_if::{Effect, PodOutcome, ValueChange, WhatIfRule, Written};
 use kq_admission::qualified;
@@ -351,6 +352,7 @@ pub fn count(changes: &[ValueChange]) -> Option<Effect> {
 pub fn findings(changes: &[ValueChange], transition: &Transition<'_>) -> Vec<Effect> {
     let finding = |rule| Effect::new(Subject::Node, rule);
     let mut findings: Vec<Effect> = count(changes).into_iter().collect();
+    findings.extend(limit_below_use(changes, transition).map(finding));
     if transition.restarts
         && !transition.reboots
         && let Ok(node) = transition.after.node()
@@ -370,4 +372,23 @@ pub fn findings(changes: &[ValueChange], transition: &Transition<'_>) -> Vec<Eff
         }
     }
     findings
+}
+
+/// Returns a limit of all pods that is written below their working set. A reboot ends the pods first.
+fn limit_below_use(changes: &[ValueChange], transition: &Transition<'_>) -> Option<WhatIfRule> {
+    let is_limit = |it: &&ValueChange| {
+        it.pod.is_none() && it.file == "memory.max" && it.written == Written::AtStart
+    };
+    let change = changes.iter().find(is_limit).filter(|_| !transition.reboots)?;
+    let limit_bytes: u64 = change.after.as_ref()?.parse().ok()?;
+    let measured = stats(transition.before.kubelet().ok()?)?;
+    let pods = measured.value.node.system_containers.iter().find(|it| it.name == "pods")?;
+    let used_bytes = pods.memory.as_ref()?.working_set_bytes?;
+    let cgroup = change.cgroup.clone();
+    let root = cgroup.trim_end_matches(".slice").ends_with(KUBEPODS);
+    (root && used_bytes > limit_bytes).then_some(WhatIfRule::LimitBelowUse {
+        cgroup,
+        limit_bytes,
+        used_bytes,
+    })
 }
