@@ -283,3 +283,58 @@ fn a_wrong_value_gets_no_hint_about_another_question() {
     let ran = kq("--snapshot examples/night/worker-3.json doctor").run();
     assert!(ran.text().contains("kq doctor"), "{}", ran.text());
 }
+
+#[test]
+fn a_limit_below_what_is_in_use_is_no_small_change() {
+    let ran = kq(&format!("what-if set systemReserved.memory=6Gi {NODE}")).run();
+    assert_eq!(ran.code, 1, "{}", ran.text());
+    for part in ["becomes 9.6Gi, and its pods use 9.8Gi", "allocatableMemory.available"] {
+        assert!(ran.stdout.contains(part), "{part}: {}", ran.text());
+    }
+    let ran = kq(&format!("what-if set systemReserved.memory=1Gi {NODE}")).run();
+    assert!(!ran.stdout.contains("limit-below-use"), "{}", ran.text());
+}
+
+#[test]
+fn a_pressure_that_the_kubelet_ends_is_not_there_at_its_next_start() {
+    for change in ["disk 97", "memory-available 80Mi"] {
+        let ran = kq(&format!("what-if {change} {NODE}")).run();
+        assert!(
+            ran.stdout.contains("is evicted") || ran.stdout.contains("evicted under"),
+            "{}",
+            ran.text()
+        );
+        assert!(!ran.stdout.contains("until the next start"), "{change}: {}", ran.text());
+    }
+}
+
+#[test]
+fn one_word_sets_several_fields() {
+    let one =
+        kq(&format!("what-if set systemReserved.cpu=1200m systemReserved.memory=2548Mi {NODE}"))
+            .run();
+    let two = kq(&format!(
+        "what-if set systemReserved.cpu=1200m set systemReserved.memory=2548Mi {NODE}"
+    ))
+    .run();
+    assert_eq!(one.stdout, two.stdout);
+    assert_eq!(kq(&format!("what-if reboot maxPods=2 {NODE}")).run().code, 2);
+}
+
+/// What the Node object reports above what its configuration leaves is no reservation that kq does not know.
+#[test]
+fn allocatable_after_a_change_is_that_of_the_configuration() {
+    let node = "{\"kind\":\"Node\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"n1\"},\"status\":{\"capacity\":{\"cpu\":\"8\",\"memory\":\"32Gi\",\"pods\":\"110\"},\"allocatable\":{\"cpu\":\"8\",\"memory\":\"32Gi\",\"pods\":\"110\"},\"nodeInfo\":{\"kubeletVersion\":\"v1.36.0\"}}}";
+    let config = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nkubeReserved: {cpu: \"1\"}\n";
+    let pods = "apiVersion: v1\nkind: Pod\nmetadata: {name: db, namespace: shop, uid: u}\nspec: {nodeName: n1, initContainers: [{name: side, image: i, restartPolicy: Always, resources: {requests: {cpu: 500m}}}], containers: [{name: c, image: i, resources: {requests: {cpu: 1500m}}}]}\nstatus: {phase: Running}\n";
+    let folder = folder_with(&[("node.json", node), ("kubelet.yaml", config), ("p.yaml", pods)]);
+    let line = "what-if set kubeReserved.cpu=7 --node-file node.json --kubelet-config kubelet.yaml --pods p.yaml --cgroup-version 2 -o json";
+    let ran = kq(line).within(folder.path()).run();
+    assert_eq!(ran.code, 1, "{}", ran.text());
+    let answer: Value = ran.answer();
+    assert_eq!(answer["pods"][0]["reason"], "OutOfcpu", "{answer}");
+    let line = line.replace("kubeReserved.cpu=7", "kubeReserved.cpu=5");
+    let answer: Value = kq(&line).within(folder.path()).run().answer();
+    let text = answer.to_string();
+    assert!(text.contains("\"requested\":\"2\""), "{text}");
+}
