@@ -7,7 +7,7 @@ use crate::node_args::NodeArgs;
 use crate::output_format::{OutputFormat, formats_with};
 use crate::pod_args::NamespaceArgs;
 use crate::source_args::{SourceArgs, WatchArgs};
-use crate::write::{self, FINDING_NAMES, fixes};
+use crate::write::{self, FINDING_NAMES, about_snapshot, fixes};
 use anyhow::anyhow;
 use kq_answer::finding_view;
 use kq_cgroup::live::checks::NodeChecks;
@@ -115,7 +115,8 @@ impl Args {
             elsewhere()?;
             return Ok(Code::Missing);
         }
-        let table = |it: &NodeChecks| finding_view::folded(&it.items);
+        let snapshot = self.sources.snapshot.as_deref();
+        let table = |it: &NodeChecks| finding_view::folded(&about_snapshot(&it.items, snapshot));
         let wide = |it: &NodeChecks| finding_view::wide(&it.items);
         let names = |it: &NodeChecks| finding_view::names(&it.items);
         self.output.write_or_names(&report, table, wide, names)?;
@@ -144,7 +145,8 @@ impl Args {
             move |it: &PodReport| {
                 let mut doc = Doc::from(page(it, is_wide));
                 if !it.findings.is_empty() {
-                    doc.add_apart(finding_view::folded(&it.findings));
+                    let snapshot = self.sources.snapshot.as_deref();
+                    doc.add_apart(finding_view::folded(&about_snapshot(&it.findings, snapshot)));
                 }
                 doc
             }

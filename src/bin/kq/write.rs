@@ -226,6 +226,25 @@ pub fn fixes(items: &[Finding]) {
     }
 }
 
+/// Returns findings for a terminal, where their commands are pasted: they ask about the same snapshot.
+pub fn about_snapshot(items: &[Finding], snapshot: Option<&str>) -> Vec<Finding> {
+    let mut items = items.to_vec();
+    let Some(path) = snapshot.filter(|_| style().0.screen.width.is_some()) else { return items };
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@:,".contains(c);
+    let path = match path.chars().all(is_plain) {
+        true => path.to_owned(),
+        false => format!("'{}'", path.replace('\'', "'\\''")),
+    };
+    // A snapshot cannot be changed.
+    let takes_it = |command: &String| {
+        command.starts_with("kq ") && !command.contains("--snapshot") && !command.contains(" apply")
+    };
+    for command in items.iter_mut().filter_map(|it| it.command.as_mut()).filter(|it| takes_it(it)) {
+        command.push_str(&format!(" --snapshot {path}"));
+    }
+    items
+}
+
 fn code_of<A: Answer>(lint: &A, items: &[Finding]) -> Code {
     match items.iter().any(Finding::is_problem) {
         true => Code::No,

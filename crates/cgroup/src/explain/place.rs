@@ -66,6 +66,10 @@ impl Place {
 
     fn of_cgroup(parts: &[&str]) -> Option<Self> {
         let (last, parents) = parts.split_last()?;
+        // crun puts the processes into a cgroup below the scope, and limits both (`run.oci.systemd.subgroup`).
+        if *last == "container" && parents.last().is_some_and(|it| it.ends_with(".scope")) {
+            return Self::of_cgroup(parents);
+        }
         let (level, class) = {
             let pod = || Self::of_name(parents).filter(|place| place.level == Level::Pod);
             match container(last) {
@@ -170,6 +174,11 @@ mod tests {
                 container(Some(Burstable), Systemd),
             ),
             ("CRI-O", format!("{pod_slice}/crio-{id}.scope"), container(Some(Burstable), Systemd)),
+            (
+                "crun's cgroup in a scope",
+                format!("{pod_slice}/crio-{id}.scope/container"),
+                container(Some(Burstable), Systemd),
+            ),
             ("CRI-O's helper", format!("{pod_slice}/crio-conmon-{id}.scope"), None),
             (
                 "docker, elsewhere",

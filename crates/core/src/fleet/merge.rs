@@ -6,6 +6,7 @@ use kq_output::terminal::brief;
 use kq_output::units::counted;
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The percentiles that are shown.
@@ -166,11 +167,34 @@ impl FleetAnswer {
         match self.items.first() {
             None => Headline::new("none", answered),
             Some(worst) => {
-                let on = counted(worst.count, "node");
-                let text = format!("{answered}; on {on}: {}", worst.result.result);
+                let as_bad =
+                    self.items.iter().filter(|it| it.result.severity == worst.result.severity);
+                let nodes: BTreeSet<&String> = as_bad.clone().flat_map(|row| &row.nodes).collect();
+                let on = counted(nodes.len(), "node");
+                let text = format!("{answered}; on {on}: {}", most_often(as_bad));
                 Headline::new("answered", text)
             }
         }
+    }
+}
+
+/// Names the results of most nodes, with their numbers where there are several.
+fn most_often<'r>(rows: impl Iterator<Item = &'r ResultRow>) -> String {
+    const NAMED: usize = 3;
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for row in rows {
+        *counts.entry(row.result.result.as_str()).or_default() += row.count;
+    }
+    let mut counts: Vec<(&str, usize)> = counts.into_iter().collect();
+    counts.sort_by_key(|(result, count)| (Reverse(*count), *result));
+    if let [(only, _)] = counts.as_slice() {
+        return (*only).to_owned();
+    }
+    let named = counts.iter().take(NAMED).map(|(result, count)| format!("{result} ({count})"));
+    let named = named.collect::<Vec<_>>().join(", ");
+    match counts.len().saturating_sub(NAMED) {
+        0 => named,
+        more => format!("{named} and {more} more"),
     }
 }
 

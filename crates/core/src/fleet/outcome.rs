@@ -2,8 +2,7 @@
 
 use super::disruptions::NodeDisruptions;
 use super::reported::{
-    Admission, Devices, Distance, Eviction, Freed, ImageGc, Known, Outcome, Reported,
-    ReportedFinding,
+    Admission, Devices, Distance, Eviction, ImageGc, Known, Outcome, Reported, ReportedFinding,
 };
 use kq_answer::Severity;
 use kq_k8s::duration::GoDuration;
@@ -241,7 +240,7 @@ fn counted(answer: &Value, exit_code: u8) -> BTreeSet<NodeResult> {
         Reported::ImageGc(ImageGc { outcome: Outcome { error: Some(_) }, .. }) => {
             one("frees too little")
         }
-        Reported::ImageGc(ImageGc { freed: Freed { images: 1.. }, .. }) => one("removes images"),
+        Reported::ImageGc(it) if it.removes_images() => one("removes images"),
         Reported::ImageGc(_) => one("removes nothing"),
         Reported::Eviction(it) => one(eviction(&it)),
         Reported::Devices(Devices { items }) => {

@@ -67,6 +67,28 @@ pub(super) struct Preemption {
 pub(super) struct ImageGc {
     pub freed: Freed,
     pub outcome: Outcome,
+    /// Of a collection under disk pressure.
+    pub pressure: Option<Pressure>,
+}
+
+impl ImageGc {
+    /// Returns true if the kubelet removes images, and not only once a threshold is crossed.
+    pub fn removes_images(&self) -> bool {
+        let is_due =
+            |it: &Pressure| it.thresholds.iter().any(|threshold| threshold.met != Some(false));
+        self.freed.images > 0 && self.pressure.as_ref().is_none_or(is_due)
+    }
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Pressure {
+    pub thresholds: Vec<EvictionThreshold>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct EvictionThreshold {
+    /// Null: it was not measured.
+    pub met: Option<bool>,
 }
 
 #[derive(Debug, Deserialize)]

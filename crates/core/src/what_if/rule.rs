@@ -7,6 +7,7 @@ use crate::question::devices::plan::Holder;
 use crate::question::eviction::amount_of;
 use crate::question::reclaim::{ReclaimAhead, Sufficiency};
 use kq_answer::{Rule, RuleFinding, Severity, Wording};
+use kq_facts::timestamp::Timestamp;
 use kq_image_gc::lint::signals_off;
 use kq_k8s::duration::GoDuration;
 use kq_k8s::version::KubeletVersion;
@@ -85,6 +86,16 @@ pub enum WhatIfRule {
         /// How many change when containers or pods are created again.
         later: usize,
     },
+    /// A client certificate that the API server does not take.
+    #[text(
+        "the client certificate {path} expired at {not_after}: a kubelet that starts has no other"
+    )]
+    #[leads_to(
+        "the API server rejects the kubelet; with --bootstrap-kubeconfig it asks for a new certificate, and exits where that file is gone"
+    )]
+    #[advice("renew the certificate before the change: kq doctor says how")]
+    #[command("kq doctor")]
+    ClientCertificate { path: String, not_after: Timestamp },
     /// A limit of memory that is written below what is in use.
     #[text("memory.max of {cgroup} becomes {limit}, and its pods use {used}", limit = units::bytes(*limit_bytes), used = units::bytes(*used_bytes))]
     #[why("the kubelet writes the limit at its start, whatever is in use")]
@@ -384,7 +395,8 @@ impl Rule for WhatIfRule {
             | Self::VersionUnknown { .. } => Severity::Warning,
             Self::OtherNodeName { .. }
             | Self::DriversDiffer { .. }
-            | Self::LimitBelowUse { .. } => Severity::Error,
+            | Self::LimitBelowUse { .. }
+            | Self::ClientCertificate { .. } => Severity::Error,
             Self::CgroupsMove { .. } => Severity::Warning,
             Self::CgroupValues { .. }
             | Self::QosCgroupsReset { .. }

@@ -8,6 +8,7 @@ use super::pods::Transition;
 use crate::what_if::{Effect, WhatIfRule};
 use kq_admission::qualified;
 use kq_answer::{Basis, Subject};
+use kq_facts::certificates::CertificateUsage;
 use kq_facts::cgroup_mode::CgroupVersion;
 use kq_facts::node::Node;
 use kq_k8s::feature_gates::Gate;
@@ -456,6 +457,17 @@ const STATES: [Behaviour; 2] = [
 /// Returns the rows of `behaviours.jsonl` that are reported, with the first minor version.
 pub fn reported() -> impl Iterator<Item = (&'static str, u32)> {
     BEHAVIOURS.iter().map(|it| (it.id, it.since)).chain(STATES.iter().map(|it| (it.id, 37)))
+}
+
+/// Returns the client certificate of a node that has expired, where the kubelet starts with it.
+pub fn expired_client(transition: &Transition<'_>) -> Option<Effect> {
+    let node = transition.before.kubelet().ok().filter(|_| transition.restarts)?;
+    let certificates = node.snapshot.certificates.value()?.iter();
+    let mut expired =
+        certificates.filter(|it| it.usage == CertificateUsage::Client && it.not_after <= node.now);
+    let found = expired.next()?;
+    let (path, not_after) = (found.path.clone(), found.not_after);
+    Some(Effect::new(Subject::Node, WhatIfRule::ClientCertificate { path, not_after }))
 }
 
 fn known_by(id: &str, source: &str) -> String {

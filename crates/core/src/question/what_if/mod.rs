@@ -138,6 +138,7 @@ pub fn what_if(
     }
     items.extend(behaviours::behaviours(&transition, &mut basis));
     if starts != Some(false) {
+        items.extend(behaviours::expired_client(&transition));
         items.extend(patches::patches(&transition, &mut basis));
     }
     items.sort_by_key(|effect| effect.rule.severity());
