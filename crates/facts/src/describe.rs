@@ -468,7 +468,6 @@ mod tests {
     #[test]
     fn what_stops_a_kubelet_stops_the_answer() {
         for (name, field, text, expected) in [
-            ("driver", "cgroupDriver", "foo", "unknown cgroup driver"),
             ("gate", "featureGates", "{NodeSwap: false}", "locked to true"),
             ("rule", "maxPods", "-1", "must not be a negative number"),
             ("list", "kubeReserved", "{gpu: '1'}", "cannot reserve"),

@@ -178,7 +178,16 @@ fn a_path_leaves_out_what_cannot_be() {
             "gate MemoryQoS with memoryReservationPolicy TieredReservation",
             "",
         ),
-        ("pod, high", slices, "memory.high", "4096", "pod", "", "by hand"),
+        (
+            "pod, high",
+            slices,
+            "memory.high",
+            "4096",
+            "pod",
+            "gate MemoryQoS, from Kubernetes 1.37 on, for a pod with a memory limit of its own: request + \
+             (limit - request) * memoryThrottlingFactor, cut to whole pages",
+            "",
+        ),
         ("pod, swap", slices, "memory.swap.max", "4096", "pod", "", "by hand"),
         ("pod, memory", slices, "memory.max", "4096", "pod", "limit", ""),
         (

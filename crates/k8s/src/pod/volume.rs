@@ -159,7 +159,12 @@ mod tests {
                 false,
                 r#"{"name":"v","persistentVolumeClaim":{}}"#,
             ),
-            ("projected", r#"{"projected":{"sources":[]},"name":"v"}"#, false, r#"{"name":"v"}"#),
+            (
+                "projected",
+                r#"{"projected":{"sources":[{"secret":{"name":"s"}},{"downwardAPI":{}}]},"name":"v"}"#,
+                false,
+                r#"{"name":"v","projected":{"sources":[{"secret":{}},{}]}}"#,
+            ),
         ];
         for (name, text, local, kept) in rows {
             let pod: Pod =
