@@ -7,12 +7,12 @@ use crate::guess;
 use crate::node_args::NodeArgs;
 use crate::output_format::{OutputFormat, formats_with_script};
 use crate::source_args::{DeviceFileArgs, GivenDevicesArgs, SourceArgs};
-use crate::write::fixes;
+use crate::write::{about_snapshot, fixes};
 use kq_core::fleet::NodeDisruptions;
 use kq_core::question::what_if::{ChangeFiles, NodeState, at_any_restart, what_if, what_if_needs};
 use kq_core::what_if::change::Change;
 use kq_core::what_if::{
-    ChangeError, ChangeList, changes_table, parse, script, table_but_for, wide,
+    ChangeError, ChangeList, WhatIf, changes_table, parse, script, table_but_for, wide,
 };
 use kq_facts::config_on_disk::ConfigContent;
 use kq_facts::input_name::shown;
@@ -127,7 +127,11 @@ impl Args {
             true => at_any_restart(&before, &answer, &changes),
             false => Vec::new(),
         };
-        let table = |it: &_| table_but_for(it, &others);
+        let snapshot = self.sources.snapshot.as_deref();
+        let table = |it: &WhatIf| {
+            let items = about_snapshot(&it.items, snapshot);
+            table_but_for(&WhatIf { items, ..it.clone() }, &about_snapshot(&others, snapshot))
+        };
         self.output.write_or_names(&answer, table, wide, lines)?;
         match self.output {
             OutputFormat::Wide => {

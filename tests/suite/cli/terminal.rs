@@ -213,6 +213,20 @@ fn the_first_line_is_the_answer() {
 }
 
 #[test]
+fn commands_to_paste_ask_about_the_same_snapshot() {
+    let folder = repository();
+    let snapshot = "--snapshot examples/night/worker-3.json";
+    for (line, command) in [
+        ("doctor", "kq gc dry-run"),
+        ("what-if set evictionHard.nodefs.available=40%", "kq evict rank"),
+    ] {
+        let shown =
+            without_colours(&at_terminal(&format!("{line} {snapshot}"), &folder, 200, &[]).stdout);
+        assert!(shown.contains(&format!("see: {command} {snapshot}")), "kq {line}: {shown}");
+    }
+}
+
+#[test]
 fn colours_are_where_they_are_wanted() {
     let folder = folder_with(&[("pod.yaml", POD)]);
     let line = "doctor --host-root .";
