@@ -8,7 +8,7 @@ use crate::describe::ConfigSource;
 use crate::live::kubelet_root;
 use crate::node_object::NodeObject;
 use crate::redaction::forget_secrets;
-use crate::settings::{assign, assign_gates, assign_list};
+use crate::settings::{assign, assign_gates, assign_list, settings_of};
 use crate::snapshot::{RecordedConfig, Snapshot};
 use crate::timestamp::Timestamp;
 use crate::weight_formula::WeightFormula;
@@ -221,6 +221,11 @@ impl KubeletFlags {
             let (field, value) = named.ok_or_else(|| {
                 Failure::usage(anyhow!("--set {assignment}: expected FIELD=VALUE"))
             })?;
+            if let Some(settings) = settings_of(field, value) {
+                let error = anyhow!("--set {assignment}: expected FIELD=VALUE for each setting");
+                let hint = settings.join(" --set ");
+                return Err(Failure::usage(error).hint(format!("--set {hint}")));
+            }
             assign(config, field, value, Origin::Flag("--set"))
                 .with_context(|| format!("--set {assignment}: the value is not YAML"))
                 .map_err(Failure::usage)?;

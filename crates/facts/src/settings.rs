@@ -1,7 +1,7 @@
 //! Setting single fields of a kubelet's configuration, as its flags do.
 
 use crate::describe::ConfigSource;
-use crate::kubelet_config::{is_list_of_texts, path_parts};
+use crate::kubelet_config::{field_names, is_list_of_texts, path_parts};
 use crate::kubelet_process::{Assignment, Setting};
 use kq_answer::origin::Origin;
 use kq_k8s::yaml::{self, YamlError};
@@ -53,7 +53,7 @@ pub fn assign_list(
 
 /// Returns the settings that stand for a field with pairs: `kubeReserved.cpu=1` for `kubeReserved=cpu=1`, where the field has
 /// entries of its own; `None`: it has none, or the text is of another form.
-pub fn entries_of(field: &str, text: &str) -> Option<Vec<String>> {
+fn entries_of(field: &str, text: &str) -> Option<Vec<String>> {
     let path = format!("{field}.x");
     let (parts, is_text) = path_parts(&path);
     if field.contains('.') || !is_text || parts.len() != 2 {
@@ -65,6 +65,33 @@ pub fn entries_of(field: &str, text: &str) -> Option<Vec<String>> {
         is_name.then(|| format!("{field}.{}={}", name.trim(), value.trim()))
     };
     text.split(',').map(entry).collect()
+}
+
+/// Returns the settings that a text stands for which holds several: `maxPods=5` and `podsPerCore=1` for
+/// `maxPods=5,podsPerCore=1`, `kubeReserved.cpu=1` for `kubeReserved=cpu=1`; `None`: it is one setting.
+pub fn settings_of(field: &str, text: &str) -> Option<Vec<String>> {
+    if let Some(entries) = entries_of(field, text) {
+        return Some(entries);
+    }
+    // Only the names of a map keep their dots.
+    let map = field
+        .split('.')
+        .next()
+        .filter(|map| field.len() > map.len() && path_parts(&format!("{map}.x.y")).0.len() == 2);
+    let other = |text: &str| {
+        let (name, value) = text.trim().split_once('=')?;
+        let name = match map {
+            _ if field_names().any(|known| Some(known) == name.split('.').next()) => {
+                name.to_owned()
+            }
+            Some(map) if !name.is_empty() => format!("{map}.{name}"),
+            _ => return None,
+        };
+        Some(format!("{name}={value}"))
+    };
+    let (first, others) = text.split_once(',')?;
+    let others: Option<Vec<String>> = others.split(',').map(other).collect();
+    Some([vec![format!("{field}={first}")], others?].concat())
 }
 
 /// Sets a field from a flag, which the kubelet applies when its configuration has its defaults.
@@ -116,6 +143,32 @@ fn set(config: &mut ConfigSource, parts: &[&str], value: Value, origin: Origin) 
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn a_text_of_several_settings_is_told() {
+        for (field, text, expected) in [
+            ("maxPods", "5,podsPerCore=1", Some("maxPods=5 podsPerCore=1")),
+            (
+                "kubeReserved.cpu",
+                "1,memory=2Gi",
+                Some("kubeReserved.cpu=1 kubeReserved.memory=2Gi"),
+            ),
+            ("kubeReserved.cpu", "1, maxPods=5", Some("kubeReserved.cpu=1 maxPods=5")),
+            ("featureGates.A", "true,B=false", Some("featureGates.A=true featureGates.B=false")),
+            (
+                "kubeReserved",
+                "cpu=1,memory=2Gi",
+                Some("kubeReserved.cpu=1 kubeReserved.memory=2Gi"),
+            ),
+            ("memorySwap.swapBehavior", "NoSwap,b=1", None),
+            ("enforceNodeAllocatable", "pods,kube-reserved", None),
+            ("reservedSystemCPUs", "0,2", None),
+            ("maxPods", "5", None),
+        ] {
+            let settings = settings_of(field, text).map(|settings| settings.join(" "));
+            assert_eq!(settings.as_deref(), expected, "{field}={text}");
+        }
+    }
 
     #[test]
     fn fields_are_set_by_their_type() {

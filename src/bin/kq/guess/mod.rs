@@ -8,7 +8,7 @@ pub use file::{FileKind, hint_for_files};
 use clap::{Command, CommandFactory};
 use kq_core::explain::explain_message;
 use kq_core::what_if::parse;
-use kq_facts::settings::entries_of;
+use kq_facts::settings::settings_of;
 use kq_k8s::nearest::nearest;
 use table::{FLAGS, GUESSES, KINDS};
 
@@ -118,7 +118,7 @@ pub fn of_table(words: &[&str], named: usize, taken: &[&str]) -> Option<String> 
 /// Sets the entries of a field one by one.
 fn with_entries(hint: String) -> String {
     let setting = hint.strip_prefix("kq what-if set ").and_then(|it| it.split_once('='));
-    let entries = setting.and_then(|(field, value)| entries_of(field, value));
+    let entries = setting.and_then(|(field, value)| settings_of(field, value));
     entries.map_or(hint, |entries| format!("kq what-if set {}", entries.join(" set ")))
 }
 

@@ -17,7 +17,7 @@ use kq_facts::node_object::{NodeObject, NodeTaint};
 use kq_facts::pod_selector::{PodSelector, nearest_pod, several_pods};
 use kq_facts::redaction::redact_pods;
 use kq_facts::runtime::{ContainerState, DriverBy, LowLevelRuntime};
-use kq_facts::settings::{assign, assign_gates, entries_of};
+use kq_facts::settings::{assign, assign_gates, settings_of};
 use kq_facts::snapshot::RecordedPods;
 use kq_facts::state_files::STATE_FILES;
 use kq_facts::stats_summary::FsStats;
@@ -149,9 +149,9 @@ pub fn apply(
             let (parts, _) = path_parts(field);
             let name = parts.first().copied().unwrap_or_default();
             known_field(change, name)?;
-            if let Some(entries) = entries_of(field, value) {
-                let error = anyhow!("{change}: {field} has an entry for each name");
-                let hint = entries.join(" set ");
+            if let Some(settings) = settings_of(field, value) {
+                let error = anyhow!("{change}: expected FIELD=VALUE for each setting");
+                let hint = settings.join(" set ");
                 return Err(Failure::usage(error).hint(format!("kq what-if set {hint}")));
             }
             let mut is_yaml = Ok(());
