@@ -426,9 +426,9 @@ pub fn of_description(file: Option<&str>, error: DescribeError) -> Failure {
             ..
         } => hints.push(format!("did you mean {nearest}?")),
         DescribeError::Config {
-            error: ConfigError::WrongType { path, value, expected: A_MAP },
+            error: ConfigError::WrongType { path, expected: A_MAP, .. },
             origin: Some(Origin::Flag("--set")),
-        } => hints.push(entries_hint(path, value)),
+        } => hints.push(format!("--set {path}.NAME=VALUE")),
         DescribeError::Gates { error, .. } => {
             hints.extend(error.problems.iter().filter_map(|problem| problem.hint()));
         }
@@ -444,18 +444,4 @@ pub fn of_description(file: Option<&str>, error: DescribeError) -> Failure {
         None => error.into(),
     });
     hints.into_iter().fold(failure, Failure::hint)
-}
-
-/// Returns how to set entries of a map, for a value such as `memory.available=10Gi,pid.available=5%`.
-fn entries_hint(field: &str, value: &str) -> String {
-    let text: String = serde_json::from_str(value).unwrap_or_default();
-    let entry = |entry: &str| {
-        let (name, value) = entry.split_once(['=', '<'])?;
-        Some(format!("--set {field}.{}={}", name.trim(), value.trim()))
-    };
-    let entries: Option<Vec<String>> = text.split(',').map(entry).collect();
-    match entries {
-        Some(entries) => entries.join(" "),
-        None => format!("--set {field}.NAME=VALUE"),
-    }
 }

@@ -51,12 +51,15 @@ pub fn assign_list(
     Ok(())
 }
 
+/// Returns true for a field with names of its own, such as `kubeReserved`: only those keep their dots.
+fn is_map(field: &str) -> bool {
+    !field.contains('.') && path_parts(&format!("{field}.x.y")).0.len() == 2
+}
+
 /// Returns the settings that stand for a field with pairs: `kubeReserved.cpu=1` for `kubeReserved=cpu=1`, where the field has
 /// entries of its own; `None`: it has none, or the text is of another form.
 fn entries_of(field: &str, text: &str) -> Option<Vec<String>> {
-    let path = format!("{field}.x");
-    let (parts, is_text) = path_parts(&path);
-    if field.contains('.') || !is_text || parts.len() != 2 {
+    if !is_map(field) {
         return None;
     }
     let entry = |entry: &str| {
@@ -73,11 +76,7 @@ pub fn settings_of(field: &str, text: &str) -> Option<Vec<String>> {
     if let Some(entries) = entries_of(field, text) {
         return Some(entries);
     }
-    // Only the names of a map keep their dots.
-    let map = field
-        .split('.')
-        .next()
-        .filter(|map| field.len() > map.len() && path_parts(&format!("{map}.x.y")).0.len() == 2);
+    let map = field.split_once('.').map(|(map, _)| map).filter(|map| is_map(map));
     let other = |text: &str| {
         let (name, value) = text.trim().split_once('=')?;
         let name = match map {
@@ -160,6 +159,8 @@ mod tests {
                 "cpu=1,memory=2Gi",
                 Some("kubeReserved.cpu=1 kubeReserved.memory=2Gi"),
             ),
+            ("featureGates", "A=true", Some("featureGates.A=true")),
+            ("evictionHard", "5", None),
             ("memorySwap.swapBehavior", "NoSwap,b=1", None),
             ("enforceNodeAllocatable", "pods,kube-reserved", None),
             ("reservedSystemCPUs", "0,2", None),
