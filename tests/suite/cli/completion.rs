@@ -12,9 +12,11 @@ const SNAPSHOT: &str = "examples/night/worker-3.json";
 fn shell(name: &str, flags: &[&str], script: &str, variables: &[(&str, &str)]) -> Option<Output> {
     let kq = Path::new(env!("CARGO_BIN_EXE_kq"));
     let folder = kq.parent().expect("a file is in a folder").display();
+    // fish makes files there.
+    let home = tempfile::tempdir().expect("a temporary folder can be made");
     let mut command = Command::new(name);
     command.args(flags).arg("-c").arg(script).env_clear().current_dir(repository());
-    command.env("PATH", format!("{folder}:/usr/bin:/bin")).env("HOME", "/nonexistent");
+    command.env("PATH", format!("{folder}:/usr/bin:/bin")).env("HOME", home.path());
     match command.envs(variables.iter().copied()).output() {
         Ok(output) => Some(output),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
