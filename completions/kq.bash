@@ -3625,7 +3625,7 @@ _kq() {
             return 0
             ;;
         kq__subcmd__doctor)
-            opts="-n -A -o -w -r -v -h -V --namespace --all-namespaces --output --watch --interval --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --cluster --user --as --as-group --as-uid --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --kubelet-config --kubelet-config-dir --cgroup-root --node-file --capacity --kubelet-version --feature-gates --set --cgroup-version --cgroup-driver --qos-reserved --kube-reserved --system-reserved --runtime-weight-formula --runtime --runtime-set --swap-capacity --swap-controller --page-size --help --version"
+            opts="-n -A -o -w -r -v -h -V --namespace --all-namespaces --output --watch --interval --snapshot --live --host-root --pods --pods-from --node-name --kubeconfig --context --cluster --user --as --as-group --as-uid --kubelet-url --kubelet-token-file --kubelet-client-certificate --kubelet-client-key --kubelet-certificate-authority --kubelet-insecure-skip-tls-verify --runtime-endpoint --timeout --verbose --checkpoint --pod-resources --kubelet-config --kubelet-config-dir --cgroup-root --node-file --capacity --kubelet-version --feature-gates --set --cgroup-version --cgroup-driver --qos-reserved --kube-reserved --system-reserved --runtime-weight-formula --runtime --runtime-set --swap-capacity --swap-controller --page-size --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3728,6 +3728,14 @@ _kq() {
                     return 0
                     ;;
                 --timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --checkpoint)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --pod-resources)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -1861,6 +1861,8 @@ complete -c kq -n "__fish_kq_using_subcommand doctor" -l kubelet-client-key -d '
 complete -c kq -n "__fish_kq_using_subcommand doctor" -l kubelet-certificate-authority -d 'The CA of the kubelet\'s certificate, in PEM. Without it, the server must present the certificate in the kubelet\'s directory, or listen on a socket of the kubelet\'s process' -r -F
 complete -c kq -n "__fish_kq_using_subcommand doctor" -s r -l runtime-endpoint -d 'The container runtime, such as unix:///run/containerd/containerd.sock (default: $CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml, the kubelet\'s endpoint, the usual sockets)' -r
 complete -c kq -n "__fish_kq_using_subcommand doctor" -l timeout -d 'Time limit for each source' -r
+complete -c kq -n "__fish_kq_using_subcommand doctor" -l checkpoint -d 'The device manager\'s checkpoint (default: the node\'s kubelet_internal_checkpoint)' -r
+complete -c kq -n "__fish_kq_using_subcommand doctor" -l pod-resources -d 'The answer of the kubelet\'s pod-resources API as JSON. By default kq queries the kubelet' -r
 complete -c kq -n "__fish_kq_using_subcommand doctor" -l kubelet-config -d 'The KubeletConfiguration, or the response of /configz' -r
 complete -c kq -n "__fish_kq_using_subcommand doctor" -l kubelet-config-dir -d 'A directory of drop-in files, merged as the kubelet merges them' -r
 complete -c kq -n "__fish_kq_using_subcommand doctor" -l cgroup-root -d 'The cgroup above kubepods' -r

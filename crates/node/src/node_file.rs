@@ -53,7 +53,10 @@ impl NodeFile {
         check_name(file, object, spec)?;
         needs.has_node_file = true;
         let names_node = spec.snapshot.is_some() || spec.host_root.is_some();
-        needs.files |= !names_node && !is_of_this_machine(object, spec);
+        let is_of_another = !names_node && !is_of_this_machine(object, spec);
+        needs.files |= is_of_another;
+        // With its pods it is described, by nothing of this machine.
+        needs.only_on_node &= !is_of_another || spec.pods.is_empty();
         Ok(Some(Lookup::found(shown(file), object.clone())))
     }
 

@@ -1,12 +1,12 @@
 //! `kq doctor`
 
 use crate::cgroup::diff::compare_until_settled;
-use crate::cgroup::gather::gather_node;
+use crate::cgroup::gather::gather_node_with;
 use crate::exit::{Code, Failure, note, tell, warn};
 use crate::node_args::NodeArgs;
 use crate::output_format::{OutputFormat, formats_with};
 use crate::pod_args::NamespaceArgs;
-use crate::source_args::{SourceArgs, WatchArgs};
+use crate::source_args::{DeviceFileArgs, SourceArgs, WatchArgs};
 use crate::write::{self, FINDING_NAMES, about_snapshot, fixes};
 use anyhow::anyhow;
 use kq_answer::finding_view;
@@ -66,6 +66,9 @@ pub struct Args {
     sources: SourceArgs,
 
     #[command(flatten)]
+    devices: DeviceFileArgs,
+
+    #[command(flatten)]
     node: NodeArgs,
 }
 
@@ -98,11 +101,13 @@ impl Args {
             return Err(Failure::usage(refused).hint("kq doctor without POD has those of the node"));
         }
         let needs = node_checks_needs();
+        let devices = self.devices.files(None);
         let compare = |sources: &SourceArgs| {
-            let live = gather_node(sources, &self.node, needs, &[])?;
+            let live = gather_node_with(sources, &self.node, &devices, needs, &[])?;
             Compared::of(live, Selection::default())
         };
-        let mut named = self.node.files().chain(&self.sources.pods);
+        let of_devices = devices.checkpoint.iter().chain(&devices.pod_resources);
+        let mut named = self.node.files().chain(&self.sources.pods).chain(of_devices);
         let compared = compare_until_settled(&self.sources, &mut named, compare)?;
         if let Some(pod) = &self.pod {
             return self.pod(&compared, &self.namespace.qualify(pod)?);

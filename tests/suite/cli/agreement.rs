@@ -338,3 +338,45 @@ fn allocatable_after_a_change_is_that_of_the_configuration() {
     let text = answer.to_string();
     assert!(text.contains("\"requested\":\"2\""), "{text}");
 }
+
+#[test]
+fn files_of_another_node_are_not_mixed_with_this_machine() {
+    let text = std::fs::read_to_string(repository().join("examples/night/worker-3.json"));
+    let snapshot: Value = serde_json::from_str(&text.expect("a file")).expect("JSON");
+    let with_kind = |mut object: Value, kind: &str| {
+        object["apiVersion"] = json!("v1");
+        object["kind"] = json!(kind);
+        object
+    };
+    let node = with_kind(snapshot["node"]["found"]["value"].clone(), "Node");
+    let pods = snapshot["pods"]["found"]["value"]["pods"].as_array().expect("pods").iter();
+    let pods: Vec<Value> = pods.map(|it| with_kind(it["pod"].clone(), "Pod")).collect();
+    let list = json!({ "apiVersion": "v1", "kind": "List", "items": pods });
+    let folder = folder_with(&[("n.json", node.to_string()), ("p.json", list.to_string())]);
+    let ask = |line: &str| kq(line).within(folder.path()).run();
+    for command in ["doctor", "gc dry-run", "report -o r.html"] {
+        let ran = ask(&format!("{command} --node-file n.json"));
+        assert_eq!(ran.code, 2, "{command}: {}", ran.text());
+        assert!(ran.stderr.contains("n.json is the Node object of worker-3, and this machine is "));
+    }
+    for (command, code, said) in [
+        ("doctor", 3, "the kubelet's configuration is not known"),
+        ("gc dry-run", 3, "the container runtime did not answer: not looked for"),
+        ("report -o r.html", 3, "written: r.html"),
+        ("cgroup plan", 0, "shop/checkout-6d5f7"),
+        ("cgroup shares", 0, "shop/checkout-6d5f7"),
+    ] {
+        let ran = ask(&format!("{command} --node-file n.json --pods p.json"));
+        assert_eq!(ran.code, code, "{command}: {}", ran.text());
+        assert!(ran.text().contains(said), "{command}: {}", ran.text());
+    }
+}
+
+#[test]
+fn doctor_takes_the_devices_of_files() {
+    let line =
+        format!("doctor -o json --checkpoint examples/devices/kubelet_internal_checkpoint {NODE}");
+    let answer: Value = kq(&line).run().answer();
+    let devices = found(&answer, "devices");
+    assert!(devices.iter().any(|it| it.starts_with("w1 of example.com/widget")), "{devices:?}");
+}

@@ -1,6 +1,6 @@
 //! The effect of a restart or of unhealthy devices on the pods of the node.
 
-use super::what_if::device_named;
+use super::what_if::devices_named;
 use super::{DevicePlan, PlannedPod, PodToPlan, WhatIf};
 use crate::manager::ManagerState;
 use crate::manager::allocate::{ContainerKind, in_order};
@@ -205,8 +205,11 @@ pub struct UnhealthyDevice {
 
 /// Returns the devices that a question assumes to be unhealthy, as they were before.
 pub fn unhealthy(before: &ManagerState, question: &WhatIf) -> Vec<UnhealthyDevice> {
-    let named: BTreeSet<(String, String)> =
-        question.unhealthy.iter().filter_map(|text| device_named(before, text).ok()).collect();
+    let named: BTreeSet<(String, String)> = question
+        .unhealthy
+        .iter()
+        .flat_map(|text| devices_named(before, text).unwrap_or_default())
+        .collect();
     let device = |(resource, device): (String, String)| {
         let listed = before.devices.get(&resource).and_then(|devices| devices.get(&device));
         let nodes = listed.and_then(|device| device.numa_nodes.as_ref());

@@ -59,11 +59,31 @@ pub fn state_of(
 /// Among how many devices the one is looked for that a misspelt name means.
 const MOST_DEVICES: usize = 10_000;
 
-/// Returns resource and id of a device that is named.
-pub(super) fn device_named(
+/// Returns resource and id of the devices that are named: one, or the replicas of one that is shared, which its plugin lists
+/// as `ID::0`, `ID::1` and so on.
+pub(super) fn devices_named(
     state: &ManagerState,
     text: &str,
-) -> Result<(String, String), QuestionError> {
+) -> Result<Vec<(String, String)>, QuestionError> {
+    device_named(state, text).map(|one| vec![one]).or_else(|unknown| {
+        let (only, id) = match text.split_once('=') {
+            Some((resource, id)) if state.devices.contains_key(resource) => (Some(resource), id),
+            _ => (None, text),
+        };
+        let replica = format!("{id}::");
+        let resources = state.devices.iter();
+        let resources = resources.filter(|(name, _)| only.is_none_or(|only| only == *name));
+        let replicas: Vec<(String, String)> = resources
+            .flat_map(|(name, devices)| devices.keys().map(move |id| (name, id)))
+            .filter(|(_, id)| id.starts_with(&replica))
+            .map(|(name, id)| (name.clone(), id.clone()))
+            .collect();
+        if replicas.is_empty() { Err(unknown) } else { Ok(replicas) }
+    })
+}
+
+/// Returns resource and id of a device that is named.
+fn device_named(state: &ManagerState, text: &str) -> Result<(String, String), QuestionError> {
     let owner = |resource: &str, id: &str| {
         state.devices.get(resource).is_some_and(|devices| devices.contains_key(id))
     };
@@ -104,15 +124,16 @@ pub(super) fn device_named(
 }
 
 fn set_unhealthy(state: &mut ManagerState, text: &str) -> Result<(), QuestionError> {
-    let (resource, id) = device_named(state, text)?;
-    if let Some(device) = state.devices.get_mut(&resource).and_then(|devices| devices.get_mut(&id))
-    {
-        "Unhealthy".clone_into(&mut device.health);
+    for (resource, id) in devices_named(state, text)? {
+        let devices = state.devices.get_mut(&resource);
+        if let Some(device) = devices.and_then(|devices| devices.get_mut(&id)) {
+            "Unhealthy".clone_into(&mut device.health);
+        }
+        if let Some(healthy) = state.healthy.get_mut(&resource) {
+            healthy.remove(&id);
+        }
+        state.unhealthy.entry(resource).or_default().insert(id);
     }
-    if let Some(healthy) = state.healthy.get_mut(&resource) {
-        healthy.remove(&id);
-    }
-    state.unhealthy.entry(resource).or_default().insert(id);
     Ok(())
 }
 
@@ -157,6 +178,20 @@ mod tests {
                 (got, _) => panic!("{text}: {got:?}"),
             }
         }
+    }
+
+    #[test]
+    fn a_device_that_is_shared_is_all_its_replicas() {
+        let device =
+            |id: &str| Device { id: id.to_owned(), health: "Healthy".to_owned(), numa_nodes: None };
+        for (text, left) in [("gpu-1", 1), ("example.com/a=gpu-1", 1), ("gpu-1::0", 2)] {
+            let mut state = ManagerState::default();
+            state.update("example.com/a", ["gpu-1::0", "gpu-1::1", "gpu-10::0"].map(device));
+            set_unhealthy(&mut state, text).expect("it is listed");
+            assert_eq!(state.healthy["example.com/a"].len(), left, "{text}");
+        }
+        let mut state = state();
+        assert!(set_unhealthy(&mut state, "example.com/b=gpu-1").is_err());
     }
 
     #[test]

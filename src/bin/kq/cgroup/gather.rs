@@ -13,7 +13,7 @@ use kq_facts::node::Node;
 use kq_facts::overrides::Overrides;
 use kq_facts::pod_selector::Selection;
 use kq_facts::snapshot::Snapshot;
-use kq_node::read_pods;
+use kq_node::{DeviceFiles, NodeFile, read_pods};
 
 /// Gathers the needed facts, and makes the node of an answer that needs no configuration.
 pub fn gather_tree(sources: &SourceArgs, args: &RootArgs, needs: Needs) -> Result<Node, Failure> {
@@ -39,9 +39,29 @@ pub fn gather_node(
     needs: Needs,
     files: &[String],
 ) -> Result<Node, Failure> {
-    let needs = Needs { has_node_file: args.node_file.is_some(), ..needs };
+    gather_node_with(sources, args, &DeviceFiles::default(), needs, files)
+}
+
+/// Gathers the node with its devices from files.
+pub fn gather_node_with(
+    sources: &SourceArgs,
+    args: &NodeArgs,
+    devices: &DeviceFiles,
+    mut needs: Needs,
+    files: &[String],
+) -> Result<Node, Failure> {
+    let spec = sources.spec();
+    let node_file = NodeFile::read(args.node_file.as_deref(), &mut Vec::new())?;
+    node_file.put_into(&mut needs, &spec)?;
+    needs.files |= devices.first_flag().is_some();
+    let devices = devices.read()?;
+    devices.leave_out(&mut needs);
     let given = args.root.overrides()?;
-    let snapshot = gather_facts(sources, &args.root, &given, needs)?;
+    let mut snapshot = gather_facts(sources, &args.root, &given, needs)?;
+    devices.put(&mut snapshot);
+    if args.node_file.is_some() {
+        node_file.check(&snapshot, &spec)?;
+    }
     let loaded = read_pods(files)?;
     // Without pods, the selection would be all pods of the node.
     if loaded.pods.is_empty() && !files.is_empty() {

@@ -61,6 +61,7 @@ impl PlanArgs {
         if self.sources.live || self.sources.snapshot.is_some() || !is_described {
             return self.gather_live();
         }
+        self.files.append(&mut self.sources.pods);
         if let Some(flag) = self.sources.first_given() {
             return Err(Failure::usage(anyhow!("{flag} has no effect without --live")));
         }
