@@ -55,11 +55,6 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
     ("crates/core/src/question/doctor/ended.rs", r#"event.reason.starts_with("Failed")"#, FOREIGN),
     ("crates/core/src/question/doctor/pods.rs", r#""OOMKilled""#, FOREIGN),
     ("crates/core/src/question/top.rs", "place.level", OWN),
-    (
-        "crates/core/src/question/what_if/behaviours.rs",
-        "driver.to_string() != node.kubelet.config.cgroup_driver",
-        FOREIGN,
-    ),
     ("crates/facts/src/checkpoint/memory_manager/types.rs", "dump.pointer(", NO_TEXT),
     ("crates/facts/src/devices.rs", "no_folder(folder)", OWN),
     ("crates/facts/src/kubelet_config/carrier.rs", ".pointer(", FOREIGN),

@@ -72,6 +72,8 @@ pub fn find_program(command: &Path) -> Result<PathBuf, NoProgram> {
     }
     let path = std::env::var_os("PATH").unwrap_or_default();
     let program = find_in(command, std::env::split_paths(&path))?;
+    // What is checked is what is run.
+    let program = std::path::absolute(&program).unwrap_or(program);
     if is_root() {
         let checked = TrustedProgram::find(Path::new("/"), &program.to_string_lossy());
         checked.map_err(|error| NoProgram::Refused(error.to_string()))?;

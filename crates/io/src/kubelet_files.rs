@@ -10,7 +10,9 @@ use kq_answer::warning::{Warning, WarningCode};
 use kq_facts::config_on_disk::{ConfigContent, ConfigOnDisk, ConfigText};
 use kq_facts::describe::ConfigSource;
 use kq_facts::input_name::shown;
-use kq_facts::kubelet_config::{MergeError, Source, carried, drop_in_order, merge, resolve_paths};
+use kq_facts::kubelet_config::{
+    MergeError, Source, carried, drop_in_order, merge_over, resolve_paths, write_out_empty,
+};
 use kq_facts::kubelet_process::KubeletProcess;
 use kq_facts::lookup::{FailedSource, Lookup, Sourced};
 use kq_facts::node_list::{ListedNode, read_node_list};
@@ -165,6 +167,7 @@ fn read_files(
         if value.get("kubeletconfig").is_some_and(Value::is_object) {
             // The answer of `/configz`.
             value = value["kubeletconfig"].take();
+            write_out_empty(&mut value);
             config.source = Some(Source::Configz);
             content = ConfigContent::document(value.clone());
         }
@@ -224,7 +227,9 @@ fn add_drop_ins(
         Value::Null => Value::Object(serde_json::Map::new()),
         value => value,
     };
-    let merged = merge(base.clone(), drop_ins);
+    // A process that names no file has none; what the operator names may be a part.
+    let has_file = config.source.is_some() || matches!(files, Files::Named);
+    let merged = merge_over(base.clone(), drop_ins, has_file, serde_json::Map::new());
     config.value = match merged {
         Ok(merged) => merged,
         Err(error) if matches!(files, Files::Named) => {

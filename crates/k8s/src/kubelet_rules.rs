@@ -395,6 +395,12 @@ impl KubeletVersion {
         self.at_least(33)
     }
 
+    /// Returns true if the kubelet records the resources of a pod as a whole when it creates it
+    /// (`UpdateActuatedPodLevelResources`, read in 1.35.6).
+    pub fn records_pod_level_resources(self) -> bool {
+        self.at_least(35)
+    }
+
     /// Returns true if the kubelet stores the allocated and the actuated resources of pods in a file each (since 1.33).
     pub fn has_two_files_of_pods(self) -> bool {
         self.at_least(33)

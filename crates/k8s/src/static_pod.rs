@@ -6,14 +6,20 @@
 
 use crate::feature_gates::Gate;
 use crate::kubelet_rules::KubeletRules;
+use crate::patch_fixes::PatchFault;
 use crate::pod::{Pod, ProjectedSource};
 
 /// Returns the kubelet's error for the manifest of a static pod (`tryDecodeSinglePod`, `pkg/kubelet/config/common.go`).
 pub fn manifest_error(pod: &Pod, rules: &KubeletRules) -> Option<String> {
     if !rules.gates.enabled(Gate::PreventStaticPodApiReferences) {
         let uses_bundle = sources(pod).any(|source| source.cluster_trust_bundle.is_some());
-        let text = "static pods may not use ClusterTrustBundle projected volume sources";
-        return uses_bundle.then(|| text.to_owned());
+        let takes_claims = rules.has_fault(PatchFault::TakesStaticClaims);
+        let error = match uses_bundle {
+            true => "static pods may not use ClusterTrustBundle projected volume sources",
+            false if pod.spec.resource_claims.is_empty() || takes_claims => return None,
+            false => "static pods may not use ResourceClaims",
+        };
+        return Some(error.to_owned());
     }
     api_reference(pod).map(|resource| format!("static pods may not reference {resource}"))
 }
@@ -115,6 +121,10 @@ mod tests {
             assert_eq!(error("1.37", &spec), Some(expected), "{spec}");
             assert_eq!(error("1.33", &spec), None, "{spec}");
         }
+        let claims = "resourceClaims: [{name: c, resourceClaimName: d}]";
+        let refused = Some("static pods may not use ResourceClaims".to_owned());
+        assert_eq!(error("1.33.13", claims), refused);
+        assert_eq!(error("1.33.1", claims), None, "before the fix");
         for spec in [
             volume("hostPath: {path: /x}"),
             volume("projected: {sources: [{downwardAPI: {}}]}"),

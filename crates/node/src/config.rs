@@ -10,7 +10,7 @@ use kq_api::kubelet_api::{
     is_other_certificate, own_certificates,
 };
 use kq_facts::describe::ConfigSource;
-use kq_facts::kubelet_config::Source;
+use kq_facts::kubelet_config::{Source, write_out_empty};
 use kq_facts::kubelet_endpoint::{
     CredentialsOrigin, EndpointOrigin, KnownKubelet, KubeletEndpoint, control_plane_files,
     kubelet_endpoints,
@@ -370,6 +370,7 @@ fn configz(
         return Err("the answer has no kubeletconfig".to_owned());
     }
     forget_secrets(&mut value);
+    write_out_empty(&mut value);
     let mut notes = Vec::from_iter(answer.note);
     if let Some(fields) = value.as_object_mut().filter(|_| !answer.is_verified) {
         let mut left_out = Vec::new();
@@ -430,6 +431,14 @@ fn of_process(
     forget_secrets(Arc::make_mut(&mut config.value));
     if config.value.is_null() {
         config.value = Value::Object(serde_json::Map::new()).into();
+    }
+    // The thresholds have their defaults from reading a file.
+    if config.source.is_none()
+        && flags.config.is_none()
+        && !process.hides_flags()
+        && let Some(fields) = Arc::make_mut(&mut config.value).as_object_mut()
+    {
+        fields.entry("evictionHard").or_insert_with(|| Value::Object(serde_json::Map::new()));
     }
     let origins = config.origins.iter().map(|(field, origin)| (field.clone(), origin.to_string()));
     let recorded = RecordedConfig {

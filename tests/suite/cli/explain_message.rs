@@ -120,6 +120,25 @@ fn lines_of_logs_and_events_are_explained() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+#[test]
+fn spaces_of_other_scripts_are_spaces() {
+    let file = repository().join("tests/vectors/messages/lines.tsv");
+    let text = std::fs::read_to_string(file).expect("the lines");
+    // As they are copied from web pages. Each space in turn, from the end.
+    for line in text.lines().step_by(7) {
+        let message = line.split('\t').next().expect("a message");
+        for space in ["\u{a0}", "\u{2003}", "\u{3000}"] {
+            for (at, _) in message.match_indices(' ').rev().take(8) {
+                let pasted = format!("{}{space}{}", &message[..at], &message[at + 1..]);
+                let _ = kq_core::explain::explain_message(&pasted);
+            }
+        }
+    }
+    for pasted in ["a\u{a0}] b", "Failed to x\u{a0}err=\"v\"", "not ready:\u{a0}server.go:1] x"] {
+        assert!(kq_core::explain::explain_message(pasted).is_err(), "{pasted}");
+    }
+}
+
 /// What kubectl shows in the columns STATUS and REASON: reasons of the kubelet's events (`pkg/kubelet/events/event.go`, 1.36.2),
 /// of pods, containers and conditions, and of others.
 const REASONS: &str = "

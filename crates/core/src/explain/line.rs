@@ -457,12 +457,16 @@ fn klog_header(text: &str) -> Option<usize> {
         .find(|at| (*at == 0 || !text.as_bytes()[*at - 1].is_ascii_alphanumeric()) && form(*at))
 }
 
+/// Returns what follows the last space.
+fn last_word(text: &str) -> &str {
+    text.rsplit_once(char::is_whitespace).map_or(text, |(_, word)| word)
+}
+
 /// Returns `file.go:104` of `file.go:104] `.
 fn place(text: &str) -> Option<String> {
     let (before, _) =
         text.split_once("] ").or_else(|| text.strip_suffix(']').map(|it| (it, "")))?;
-    let start = before.rfind(char::is_whitespace).map_or(0, |at| at + 1);
-    let place = before[start..].trim_start_matches('[');
+    let place = last_word(before).trim_start_matches('[');
     let (file, line) = place.split_once(':')?;
     let is_place = file.ends_with(".go") && line.bytes().all(|byte| byte.is_ascii_digit());
     is_place.then(|| place.to_owned())
@@ -564,7 +568,7 @@ fn is_all_keys(text: &str) -> bool {
 /// `plugin type="flannel" failed` it is part of a sentence.
 fn first_key(text: &str) -> Option<usize> {
     text.match_indices("=\"").find_map(|(at, _)| {
-        let start = text[..at].rfind(char::is_whitespace).map_or(0, |at| at + 1);
+        let start = at - last_word(&text[..at]).len();
         if text[..start].contains("\"command failed\"") {
             return Some(start);
         }

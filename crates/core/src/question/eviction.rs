@@ -123,16 +123,39 @@ fn share_left(margin: i64, capacity: i64) -> Option<i128> {
     (capacity > 0).then(|| i128::from(margin) * 1_000_000 / i128::from(capacity))
 }
 
-/// Returns the thresholds of a node that its stats cross; none where the stats are unknown.
+/// Returns the thresholds of a node that are crossed, by the numbers and the layout of its disks that [`eviction_rank`] has;
+/// none where the stats are unknown.
 ///
 /// # Errors
 ///
 /// Fails on thresholds with which the kubelet would not start.
 pub fn crossed_thresholds(node: &Node) -> Result<Vec<Crossing>, Failure> {
-    let thresholds = node.eviction_thresholds()?;
+    let mut thresholds = node.eviction_thresholds()?;
     let Some(found) = stats(node) else { return Ok(Vec::new()) };
-    let crossings = compare(&thresholds, &observe(&found.value), false);
+    let disks = disks(node, &found.value);
+    let layout = disks.layout.layout();
+    // Elsewhere the kubelet overwrites them with copies of the others (`UpdateContainerFsThresholds`,
+    // `pkg/kubelet/eviction/helpers.go`).
+    let has_own = layout.split_container_image_fs && !layout.dedicated_image_fs;
+    let is_of_containers =
+        |signal| matches!(signal, Signal::ContainerFsAvailable | Signal::ContainerFsInodesFree);
+    thresholds.retain(|it| has_own || !is_of_containers(it.signal));
+    let crossings = compare(&thresholds, &observe(&disks.summary), false);
     Ok(crossings.into_iter().filter(Crossing::met).collect())
+}
+
+/// Returns the layout and the usage of a node's file systems.
+fn disks(node: &Node, summary: &StatsSummary) -> NodeDisks {
+    let (snapshot, config) = (&node.snapshot, node.config());
+    node_disks(DiskFacts {
+        folders: &snapshot.folders,
+        runtime: snapshot.runtime.value().and_then(|it| it.image_filesystems.value()),
+        endpoint: &config.container_runtime_endpoint,
+        feature_gates: &config.feature_gates,
+        rules: &node.kubelet.rules,
+        summary: Some(summary),
+        assumed: None,
+    })
 }
 
 /// Returns an amount in the unit of a signal: inodes and processes are counted, the others are bytes.
@@ -342,16 +365,7 @@ impl EvictionOptions {
             None => active_pods(node, &own_node, summary, &mut basis),
             Some(_) => Vec::new(),
         };
-        let config = node.config();
-        let disks = node_disks(DiskFacts {
-            folders: &snapshot.folders,
-            runtime: snapshot.runtime.value().and_then(|it| it.image_filesystems.value()),
-            endpoint: &config.container_runtime_endpoint,
-            feature_gates: &config.feature_gates,
-            rules: &node.kubelet.rules,
-            summary: Some(summary),
-            assumed: None,
-        });
+        let disks = disks(node, summary);
         let is_of_kubelet = !summary.is_of_machine;
         Ok(Ranked { thresholds, basis, usage, pods, disks, mismatch, lacks_pods, is_of_kubelet })
     }

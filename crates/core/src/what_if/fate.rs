@@ -335,6 +335,9 @@ pub enum OpenCause {
          that is enough"
     )]
     Reclaim,
+    /// A soft threshold stays crossed for its grace period or not.
+    #[text("whether the soft threshold stays crossed for its grace period")]
+    Grace,
     /// The memory in use is below a new limit or not.
     #[text("whether the memory in use is below the new limit is unknown")]
     MemoryInUse,

@@ -99,6 +99,20 @@ fn table(version: KubeletVersion) -> KubeletConfiguration {
     serde_json::from_value(Value::Object(fields)).unwrap_or_default()
 }
 
+/// Writes out what `/configz` leaves out: the kubelet that answers has all defaults, so lists and maps that have one and are
+/// not there are empty. A part of an answer, such as one that was cut by hand, is not one.
+pub fn write_out_empty(config: &mut Value) {
+    let Some(fields) = config.as_object_mut() else { return };
+    // No kubelet leaves out a duration (`metav1.Duration` has no `omitempty`).
+    if !fields.contains_key("syncFrequency") || !fields.contains_key("httpCheckFrequency") {
+        return;
+    }
+    fields.entry("evictionHard").or_insert_with(|| Value::Object(Map::new()));
+    fields.entry("enforceNodeAllocatable").or_insert_with(|| Value::Array(Vec::new()));
+    // They have been merged.
+    fields.remove("mergeDefaultEvictionSettings");
+}
+
 /// Returns the configuration as a kubelet of this version sees it.
 ///
 /// `mergeDefaultEvictionSettings` exists since 1.33.

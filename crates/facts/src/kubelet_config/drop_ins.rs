@@ -96,6 +96,7 @@ pub fn merge_over(
         return Ok(Value::Object(merged));
     }
     merged.entry("evictionHard").or_insert_with(|| Value::Object(Map::new()));
+    merged.remove("mergeDefaultEvictionSettings");
     Ok(Value::Object(merged))
 }
 

@@ -23,7 +23,7 @@ mod validation_error;
 
 pub use carrier::{Carried, carried};
 pub use decode::{DecodeProblem, Decoding, decode, decode_problem, unknown_fields};
-pub use defaults::{EffectiveConfiguration, default_eviction_hard, effective};
+pub use defaults::{EffectiveConfiguration, default_eviction_hard, effective, write_out_empty};
 pub use document::{
     BrokenDocument, ConfigDocument, ConfigTextError, DecodedConfig, DocumentHead, is_other_kind,
     resolve_paths, unregistered,

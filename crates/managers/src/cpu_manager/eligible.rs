@@ -85,6 +85,11 @@ pub(crate) fn counted_requests<'p>(
     Some(&container.resources.requests)
 }
 
+/// Returns true if a container of a pod gets exclusive CPUs from the policy `static`.
+pub fn has_exclusive_cpus(rules: KubeletRules, pod: &Pod) -> bool {
+    exclusive_cpus_of_pod(rules, pod) > 0
+}
+
 /// Returns how many exclusive CPUs a pod needs at a time: the most of the sum of its containers and sidecars, and of
 /// each init container with the sidecars before it.
 pub(super) fn exclusive_cpus_of_pod(rules: KubeletRules, pod: &Pod) -> i64 {

@@ -31,8 +31,8 @@ mod topology;
 mod tests;
 
 pub use accumulator::TakeError;
-pub use eligible::SharedBecause;
 pub(crate) use eligible::counted_requests;
+pub use eligible::{SharedBecause, has_exclusive_cpus};
 pub use errors::{
     AllocateError, EmptySharedPool, NewError, StartError, StateError, StaticPolicyError,
 };

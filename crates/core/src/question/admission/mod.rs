@@ -13,7 +13,7 @@ mod sysctls;
 
 pub use answers::{KubeletStart, admit};
 pub use order::{random_order, sort};
-pub use placement::{CpuSets, Placement};
+pub use placement::{CpuSets, Placement, gets_exclusive_cpus};
 pub use plan::{Detail, Planned, plan};
 pub use removals::{PreemptionPlan, plan_removals};
 pub use settled::{Settled, has_ended, settled};
@@ -21,6 +21,7 @@ pub use start_ends::{StartEnd, StartEnds, by_name, readmit_all};
 pub use start_pressure::start_pressure;
 
 use super::devices::admission::DeviceQuestion;
+use super::what_if::restarted;
 use anyhow::anyhow;
 use kq_admission::{CheckReason, EarlierCheck, NodePod, PressureException, Refusal};
 use kq_answer::{Basis, Failure, Missing, MissingFact, Warning, WarningCode};
@@ -69,6 +70,18 @@ impl AdmissionNode {
         basis.warn_all(node.notes.iter().filter(|note| !known.contains(note)).cloned());
         basis.lack_all(node.fatal_config());
         Self { node, without, device_flags, basis, given: None, rules_before: None }
+    }
+
+    /// Returns the node with the configuration that its kubelet reads at its next start; `None`: it is the one that it runs
+    /// with, or is not known.
+    pub fn at_next_start(&self) -> Option<Self> {
+        let node = restarted(&self.node)?;
+        let mut next = Self::with_flags(node, self.without.clone(), self.device_flags);
+        next.basis.assume(
+            "the kubelet starts with the configuration on its disk, which is not the one that it runs with"
+                .to_owned(),
+        );
+        Some(next)
     }
 
     /// Warns where other amounts than those of the Node object follow from the configuration that was given: the kubelet

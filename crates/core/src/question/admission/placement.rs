@@ -18,7 +18,7 @@ use kq_k8s::pod::{Container, Pod, ResourceList, ResourceName};
 use kq_k8s::qos::{QosClass, effective_qos_class};
 use kq_managers::cpu_manager::{
     ActiveContainers, Allocation, CpuManager, CpuManagerConfig, CpuOutcome, CpuTopology,
-    StaticPolicy,
+    StaticPolicy, has_exclusive_cpus,
 };
 use kq_managers::memory_manager::{KnownMemory, MemoryManager, MemoryProvider, StaticMemory};
 use kq_managers::topology_manager::{
@@ -26,6 +26,12 @@ use kq_managers::topology_manager::{
     TopologyManager,
 };
 use std::collections::{BTreeMap, BTreeSet};
+
+/// Returns true if a container of a pod gets exclusive CPUs.
+pub fn gets_exclusive_cpus(node: &Node, pod: &Pod) -> bool {
+    node.kubelet.config.cpu_manager_policy == "static"
+        && has_exclusive_cpus(node.kubelet.rules, pod)
+}
 
 /// The managers of a node that place containers.
 #[derive(Clone)]

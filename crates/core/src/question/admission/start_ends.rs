@@ -22,6 +22,8 @@ const MOST_MESSAGES: usize = 3;
 ///
 /// Fails where the pods or the Node object are unknown.
 pub fn readmit_all(about: &AdmissionNode) -> Result<PodReadmission, Failure> {
+    let next = about.at_next_start();
+    let about = next.as_ref().unwrap_or(about);
     let StartEnds { mut usual, items } = StartEnds::of(about)?;
     for (item, end) in usual.items.iter_mut().zip(items) {
         item.otherwise = end.otherwise();

@@ -520,6 +520,11 @@ pub fn circumstances(
     }
 }
 
+/// Returns the first resource of device plugins that a pod asks for.
+pub fn asked_device(pod: &Pod) -> Option<String> {
+    asked_devices([pod]).into_keys().next()
+}
+
 /// Returns true if a container of the pod requests devices.
 fn asks_for_devices(pod: &Pod) -> bool {
     !asked_devices([pod]).is_empty()

@@ -79,7 +79,7 @@ pub fn node_checks(compared: &Compared, is_stored: bool) -> Result<NodeChecks, F
     let files = state_files(node, None).ok();
     let verified = files.map(|files| verify_files(node, &files, Some(&start)));
     let about = AdmissionNode::with_all_pods(node.clone());
-    let restart = restart::restart(&about);
+    let restart = restart::restart(&about, &start);
     let headroom = restart::headroom(&about);
     let not_requested = headroom.not_requested();
     let runtime = snapshot.runtime.value().map(|runtime| runtime.endpoint.as_str());

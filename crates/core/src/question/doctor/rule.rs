@@ -377,6 +377,9 @@ pub enum Devices {
 pub enum Restart {
     #[text("a restarted kubelet admits {pods} again", pods = count(*pods, "pod", "pods"))]
     Ok { pods: usize },
+    /// Its pods are not judged.
+    #[text("not judged: the kubelet does not start")]
+    NoStart,
     #[text("{reason}")]
     #[advice("pass --node-file and --pods")]
     #[command("kq admit explain --kubelet-restart")]
@@ -515,6 +518,7 @@ impl Rule for NodeRule {
             },
             Self::KubeletRestart(state) => match state {
                 Restart::Ok { .. } => Severity::Ok,
+                Restart::NoStart => Severity::Info,
                 Restart::Unknown { .. } => Severity::Unknown,
                 Restart::Refuses { .. } | Restart::Kills { .. } | Restart::Open { .. } => {
                     Severity::Warning

@@ -5,16 +5,23 @@
 
 use super::hugepages::hugepages;
 use super::pods::Transition;
+use super::restarts::ACTUATED;
+use crate::question::admission::gets_exclusive_cpus;
 use crate::what_if::{Effect, WhatIfRule};
 use kq_admission::qualified;
 use kq_answer::{Basis, Subject};
 use kq_facts::certificates::CertificateUsage;
+use kq_facts::cgroup_mode::CgroupDriver;
 use kq_facts::cgroup_mode::CgroupVersion;
+use kq_facts::checkpoint::pod_allocation;
+use kq_facts::found_node::asks_runtime_for_driver;
+use kq_facts::host::Text;
+use kq_facts::live::config_source;
 use kq_facts::node::Node;
+use kq_facts::workloads::effective_uid;
 use kq_k8s::feature_gates::Gate;
 use kq_k8s::pod::{Container, Pod, ResourceName};
 use kq_k8s::priority::is_static_pod;
-use kq_k8s::qos::{QosClass, effective_qos_class};
 use kq_k8s::static_pod::api_reference;
 
 /// A behaviour that changed.
@@ -102,7 +109,10 @@ const BEHAVIOURS: [Behaviour; 19] = [
         about: "running pods have cgroups without it",
         advice: None,
         certainty: None,
-        concerns: |Sides { after: node, .. }| pods(node, |pod| pod.spec.resources.is_some()),
+        concerns: |sides| match sides.turns_on(Gate::PodLevelResources) {
+            true => pods(sides.after, |pod| pod.spec.resources.is_some()),
+            false => Concern::Nothing,
+        },
     },
     Behaviour {
         id: "resize-podlevel",
@@ -112,7 +122,10 @@ const BEHAVIOURS: [Behaviour; 19] = [
         about: "their cgroups are written again; containers with resizePolicy RestartContainer restart",
         advice: None,
         certainty: None,
-        concerns: |Sides { after: node, .. }| pods(node, |pod| pod.spec.resources.is_some()),
+        concerns: |sides| match sides.turns_on(Gate::InPlacePodLevelResourcesVerticalScaling) {
+            true => pods(sides.after, |pod| lacks_record(sides, pod)),
+            false => Concern::Nothing,
+        },
     },
     Behaviour {
         id: "gitrepo",
@@ -140,12 +153,9 @@ const BEHAVIOURS: [Behaviour; 19] = [
         about: "such containers are not throttled after their next start",
         advice: None,
         certainty: None,
-        concerns: |Sides { after: node, .. }| match node.kubelet.config.cpu_manager_policy.as_str()
-        {
-            "static" => pods(node, |pod| {
-                effective_qos_class(pod, node.kubelet.rules.gates) == QosClass::Guaranteed
-            }),
-            _ => Concern::Nothing,
+        concerns: |sides| match sides.turns_on(Gate::DisableCpuQuotaWithExclusiveCpus) {
+            true => pods(sides.after, |pod| gets_exclusive_cpus(sides.after, pod)),
+            false => Concern::Nothing,
         },
     },
     Behaviour {
@@ -172,13 +182,15 @@ const BEHAVIOURS: [Behaviour; 19] = [
             "add imagePullSecrets to the pods, or set imagePullCredentialsVerificationPolicy: NeverVerify",
         ),
         certainty: None,
-        concerns: |Sides { after: node, .. }| {
-            let policy = node.snapshot.kubelet_config.value();
+        concerns: |sides| {
+            let snapshot = &sides.after.snapshot;
+            let policy = snapshot.kubelet_config.value();
             let policy =
                 policy.and_then(|it| it.value.get("imagePullCredentialsVerificationPolicy"));
             when(
-                policy.is_none_or(|policy| policy != "NeverVerify")
-                    && node.snapshot.runtime.found.is_some(),
+                sides.turns_on(Gate::KubeletEnsureSecretPulledImages)
+                    && policy.is_none_or(|policy| policy != "NeverVerify")
+                    && snapshot.runtime.found.is_some(),
             )
         },
     },
@@ -190,13 +202,7 @@ const BEHAVIOURS: [Behaviour; 19] = [
         about: "cgroups of new pods have other paths",
         advice: None,
         certainty: None,
-        concerns: |Sides { after: node, .. }| {
-            let driver = node.snapshot.runtime.value().and_then(|it| it.cgroup_driver.value());
-            when(
-                driver
-                    .is_some_and(|driver| driver.to_string() != node.kubelet.config.cgroup_driver),
-            )
-        },
+        concerns: |sides| when(uses_other_driver(sides)),
     },
     Behaviour {
         id: "containerd-1x",
@@ -372,6 +378,31 @@ fn has_containerd_1(node: &Node) -> bool {
     let reported =
         reported.and_then(|it| it.container_runtime_version.strip_prefix("containerd://"));
     reported.is_some_and(is_1)
+}
+
+/// Returns true if the kubelet used another driver than that of the runtime, as a gate let it.
+fn uses_other_driver(Sides { before, after }: &Sides<'_>) -> bool {
+    let asks =
+        |node: &Node| asks_runtime_for_driver(&config_source(&node.snapshot), node.kubelet.version);
+    let driver = after.snapshot.runtime.value().and_then(|it| it.cgroup_driver.value());
+    let own = CgroupDriver::of_field(&before.kubelet.config.cgroup_driver);
+    driver.is_some_and(|driver| *driver != own) && !asks(before) && asks(after)
+}
+
+/// Returns true if a pod has resources of its own, and the kubelet no record of them.
+fn lacks_record(Sides { before, .. }: &Sides<'_>, pod: &Pod) -> bool {
+    let files = before.snapshot.state_files.as_ref();
+    let recorded = match files.and_then(|files| files.get(ACTUATED)) {
+        Some(Text::Read(text)) => pod_allocation::load(text.as_bytes()).shown.ok(),
+        _ => None,
+    };
+    let is_recorded = match recorded {
+        Some(pods) => {
+            pods.get(effective_uid(pod)).is_some_and(|it| it.pod_level_resources.is_some())
+        }
+        None => before.kubelet.version.records_pod_level_resources(),
+    };
+    pod.spec.resources.is_some() && !is_recorded
 }
 
 /// Returns true if a pod has a volume of a kind that can be mounted with a label.

@@ -8,7 +8,7 @@ use crate::question::image_gc::{ImageGcOptions, Trigger, image_gc_plan};
 use crate::question::measured::stats;
 use crate::question::reclaim::{NodeReclaim, Sufficiency, node_reclaim};
 use crate::what_if::{OpenCause, PodResult};
-use kq_answer::{Basis, Failure};
+use kq_answer::{Basis, Failure, Missing, MissingFact};
 use kq_facts::filesystems::FolderRole;
 use kq_facts::kubelet_config::Signal;
 use kq_facts::lookup::Lookup;
@@ -16,6 +16,7 @@ use kq_facts::node::Node;
 use kq_facts::overrides::KubeletStartOption;
 use kq_k8s::duration::GoDuration;
 use kq_k8s::pod::ResourceName;
+use kq_k8s::quantity::Quantity;
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Transition<'_> {
@@ -41,7 +42,7 @@ impl Transition<'_> {
         let (mut place, mut under, mut freed) = (0, None, Some(0_i64));
         let shortages = shortages(&about.node);
         let reclaim = self.reclaim_of_disks(&shortages);
-        for (signal, missing) in shortages {
+        for Shortage { signal, missing, has_grace } in shortages {
             let ahead = reclaim.as_ref().and_then(|reclaim| reclaim.ahead(signal));
             let sufficiency = ahead.map(|ahead| ahead.sufficiency);
             if sufficiency == Some(Sufficiency::Enough) {
@@ -57,7 +58,20 @@ impl Transition<'_> {
                 stats_file: None,
                 is_stored: true,
             };
-            let Ok(rank) = eviction_rank(&about.node, &options) else { continue };
+            let unknown = |reason: String| {
+                let text = format!("which pods are evicted for {}: {reason}", signal.as_str());
+                Missing::new(MissingFact::PodStats, text)
+            };
+            let rank = match eviction_rank(&about.node, &options) {
+                Ok(rank) => rank,
+                Err(failure) => {
+                    basis.lack(unknown(failure.reason()));
+                    continue;
+                }
+            };
+            if rank.items.is_empty() {
+                basis.lack_all(rank.basis.missing.iter().map(|it| unknown(it.to_string())));
+            }
             // Freed disk space helps both signals of a file system.
             if under.replace(rank.condition) != Some(rank.condition) {
                 freed = Some(i64::try_from(reclaimed).unwrap_or(i64::MAX));
@@ -66,16 +80,23 @@ impl Transition<'_> {
             let names =
                 left.map(|item| (format!("{}/{}", item.pod.namespace, item.pod.name), item.usage));
             let left: Vec<_> = names.filter(|(name, _)| !gone.contains(name)).collect();
+            // Another threshold, with what is to be reclaimed at least, may want more than this one.
+            let mut is_wanted = sufficiency == Some(Sufficiency::NotEnough);
             for (name, usage) in left {
-                if freed.is_some_and(|freed| freed >= missing) {
+                if !is_wanted && freed.is_some_and(|freed| freed >= missing) {
                     break;
                 }
+                is_wanted = false;
                 // Without usage, the order is unknown too.
                 let is_open = freed.is_none() || usage.is_none();
                 if let Some(at) = places.get(&name) {
                     let outcome = &mut effects.outcomes[*at];
-                    if is_open || may_suffice {
-                        let cause = if may_suffice { OpenCause::Reclaim } else { OpenCause::Usage };
+                    if is_open || may_suffice || has_grace {
+                        let cause = match (may_suffice, has_grace) {
+                            (true, _) => OpenCause::Reclaim,
+                            (false, true) => OpenCause::Grace,
+                            (false, false) => OpenCause::Usage,
+                        };
                         outcome.or_else.push(PodResult::Kept);
                         outcome.depends_on = Some(cause.to_string());
                     }
@@ -119,6 +140,11 @@ impl Transition<'_> {
             fs.available_bytes = fs.capacity_bytes;
             fs.inodes_free = fs.inodes.or(fs.inodes_free);
         }
+        let folders = state.snapshot.folders.values_mut();
+        for fs in folders.filter_map(|it| it.filesystem.found.as_mut()).map(|it| &mut it.value) {
+            fs.available_bytes = fs.capacity_bytes;
+            fs.inodes_free = fs.inodes;
+        }
         let capacity = node.snapshot.node.value();
         let capacity = capacity.and_then(|it| it.status.capacity.get(&ResourceName::Memory));
         if let (Some(memory), Some(capacity)) = (&mut stats.memory, capacity) {
@@ -141,8 +167,8 @@ impl Transition<'_> {
 
     /// Returns what the eviction manager reclaims once the disks have their turn; `None`: none is short, or the images or the
     /// containers are not known.
-    fn reclaim_of_disks(&self, shortages: &[(Signal, i64)]) -> Option<NodeReclaim> {
-        let is_of_disk = |(signal, _): &(Signal, i64)| signal.filesystem().is_some();
+    fn reclaim_of_disks(&self, shortages: &[Shortage]) -> Option<NodeReclaim> {
+        let is_of_disk = |it: &Shortage| it.signal.filesystem().is_some();
         if !shortages.iter().any(is_of_disk) {
             return None;
         }
@@ -194,20 +220,38 @@ pub(super) fn started(state: &NodeState, up: GoDuration) -> Option<Node> {
     state.node().ok()
 }
 
-/// Returns the signals whose hard threshold is crossed, and the missing amount.
-fn shortages(node: &Node) -> Vec<(Signal, i64)> {
-    let crossings = crossed_thresholds(node).unwrap_or_default();
-    let hard = crossings.iter().filter(|crossing| crossing.threshold.is_hard());
-    let missing = hard.filter_map(|crossing| {
-        let comparison = crossing.comparison.as_ref()?;
-        let missing = (comparison.threshold_quantity.value())
-            .saturating_sub(comparison.observation.available.value());
-        Some((crossing.threshold.signal, missing))
-    });
-    let mut missing: Vec<(Signal, i64)> = missing.collect();
-    // Stable: memory comes before the others (`byEvictionPriority` in `pkg/kubelet/eviction/helpers.go`).
+/// A signal of which a threshold is crossed.
+#[derive(Clone, Copy)]
+struct Shortage {
+    signal: Signal,
+    /// What has to come free: up to the threshold, and what is to be reclaimed beyond it (`evictionMinimumReclaim`).
+    missing: i64,
+    /// Only soft thresholds with a grace period are crossed.
+    has_grace: bool,
+}
+
+/// Returns the signals of which a threshold is crossed, memory first (`byEvictionPriority`,
+/// `pkg/kubelet/eviction/helpers.go`).
+fn shortages(node: &Node) -> Vec<Shortage> {
+    let mut all: Vec<Shortage> = Vec::new();
+    for crossing in crossed_thresholds(node).unwrap_or_default() {
+        let Some(comparison) = &crossing.comparison else { continue };
+        let wanted = comparison.threshold_quantity.value();
+        let beyond = comparison.min_reclaim.as_ref().map_or(0, Quantity::value);
+        let missing =
+            wanted.saturating_add(beyond).saturating_sub(comparison.observation.available.value());
+        let signal = crossing.threshold.signal;
+        let has_grace = crossing.threshold.grace_period.0 > 0;
+        match all.iter_mut().find(|it| it.signal == signal) {
+            Some(known) => {
+                known.missing = known.missing.max(missing);
+                known.has_grace &= has_grace;
+            }
+            None => all.push(Shortage { signal, missing, has_grace }),
+        }
+    }
     let is_memory =
         |signal| matches!(signal, Signal::MemoryAvailable | Signal::AllocatableMemoryAvailable);
-    missing.sort_by_key(|(signal, _)| !is_memory(*signal));
-    missing
+    all.sort_by_key(|it| !is_memory(it.signal));
+    all
 }

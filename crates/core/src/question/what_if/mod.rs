@@ -35,12 +35,34 @@ use crate::what_if::{
 use kq_answer::{Assumption, Basis, Failure, Finding, Rule, Severity, Subject, WarningCode};
 use kq_facts::fact_key::FactKey;
 use kq_facts::needs::Needs;
+use kq_facts::node::Node;
 use kq_k8s::kubelet_rules::RuleArea;
 use std::cell::OnceCell;
 
 /// Returns the facts that the question needs.
 pub fn what_if_needs() -> Needs {
     Needs::ALL.without(&[FactKey::FolderUsage, FactKey::WritableLayers]).in_files()
+}
+
+/// Returns a node after a restart of its kubelet with the configuration on its disk; `None`: it is the one that it runs with,
+/// it is not known, or the kubelet does not start with it.
+pub fn restarted(node: &Node) -> Option<Node> {
+    let before = NodeState::of(node.snapshot.clone(), node.overrides.clone()).ok()?;
+    if !before.knows_files() {
+        return None;
+    }
+    let mut after = before.clone();
+    if !after.start().problems.is_empty() {
+        return None;
+    }
+    let started = after.node().ok()?;
+    let is_same = started.kubelet.config == node.kubelet.config
+        && started.kubelet.rules.gates == node.kubelet.rules.gates;
+    if is_same {
+        return None;
+    }
+    let settled = with_allocatable(&Described::new(&before), &Described::new(&after));
+    settled.unwrap_or(after).node().ok()
 }
 
 /// Returns the effect of changes on a node.

@@ -16,7 +16,7 @@ use kq_k8s::priority::is_static_pod;
 use std::collections::BTreeMap;
 
 /// The resources that the kubelet gave to running containers.
-const ACTUATED: &str = "actuated_pods_state";
+pub(super) const ACTUATED: &str = "actuated_pods_state";
 
 impl Transition<'_> {
     /// Returns the containers of a pod that restart with the kubelet, and why.
@@ -52,7 +52,7 @@ impl Transition<'_> {
         let resized: Vec<&Container> = match self.resizes_unrecorded(pod, about) {
             true => all()
                 .filter(|it| !is_known || runs(it))
-                .filter(|it| restarts_when_resized(it) && !self.is_recorded(pod, it))
+                .filter(|it| self.restarts_when_resized(pod, it) && !self.is_recorded(pod, it))
                 .collect(),
             false => Vec::new(),
         };
@@ -117,14 +117,30 @@ impl Transition<'_> {
     }
 
     /// Returns true if the record of the resources of a container has others than it is allocated, of which its policy says that it
-    /// restarts for them.
+    /// restarts for them. Limits of the pod are those of a container that has none, in what is recorded and in what is wanted
+    /// (`containerResourcesFromRequirements`, `kuberuntime_manager.go`, read in 1.36.2).
     fn is_recorded_otherwise(&self, pod: &Pod, container: &Container) -> bool {
-        let pods = self.recorded();
-        let pod = pods.and_then(|pods| pods.get(effective_uid(pod)));
-        let Some(recorded) = pod.and_then(|it| it.container_resources.get(&container.name)) else {
-            return false;
-        };
         let own = &container.resources;
+        let of_pod = pod.spec.resources.as_ref().map(|it| &it.limits);
+        let (of_old, of_new) = (takes_from_pod(&self.before), takes_from_pod(&self.after));
+        let recorded = match (self.recorded(), self.knows_record()) {
+            (Some(pods), _) => {
+                let recorded = pods.get(effective_uid(pod));
+                recorded.and_then(|recorded| {
+                    let container = recorded.container_resources.get(&container.name)?;
+                    let of_pod = recorded.pod_level_resources.as_ref().map(|it| &it.limits);
+                    Some((&container.requests, limits(&container.limits, of_pod, of_new)))
+                })
+            }
+            // What the kubelet that ran has recorded.
+            (None, false) => self.before.kubelet().ok().map(|node| {
+                let stays = node.kubelet.version.records_pod_level_resources() && of_new;
+                (&own.requests, limits(&own.limits, of_pod, of_old || stays))
+            }),
+            (None, true) => None,
+        };
+        let Some((requests, recorded)) = recorded else { return false };
+        let wanted = limits(&own.limits, of_pod, of_new);
         let differs = |one: &ResourceList, other: &ResourceList, name: &ResourceName| match (
             one.get(name),
             other.get(name),
@@ -134,9 +150,28 @@ impl Transition<'_> {
         };
         [ResourceName::Cpu, ResourceName::Memory].iter().any(|name| {
             restarts_for(container, name)
-                && (differs(&own.requests, &recorded.requests, name)
-                    || differs(&own.limits, &recorded.limits, name))
+                && (differs(&own.requests, requests, name) || differs(&wanted, &recorded, name))
         })
+    }
+
+    /// Returns true if a resize from nothing to its resources restarts a container (`computePodResizeAction`,
+    /// `pkg/kubelet/kuberuntime/kuberuntime_manager.go`, read in 1.36.2).
+    fn restarts_when_resized(&self, pod: &Pod, container: &Container) -> bool {
+        let resources = &container.resources;
+        let of_pod = pod.spec.resources.as_ref().map(|it| &it.limits);
+        let limits = limits(&resources.limits, of_pod, takes_from_pod(&self.after));
+        container.resize_policy.iter().any(|policy| {
+            let name = ResourceName::from(policy.resource_name.as_str());
+            let amounts = [resources.requests.get(&name), limits.get(&name)];
+            policy.restart_policy == "RestartContainer"
+                && amounts.into_iter().flatten().any(|amount| !amount.is_zero())
+        })
+    }
+
+    /// Returns true if something is known of the file of recorded resources.
+    fn knows_record(&self) -> bool {
+        let files = self.after.state.snapshot.state_files.as_ref();
+        files.is_some_and(|files| files.get(ACTUATED).is_some())
     }
 
     /// Returns the file of the resources that were given to containers; `None`: it is not there, or is not understood.
@@ -180,14 +215,19 @@ fn is_made_up(uid: &str) -> bool {
     uid.is_empty() || uid.len() == 32 && uid.bytes().all(is_digit)
 }
 
-/// Returns true if a resize from nothing to its resources restarts a container (`computePodResizeAction`,
-/// `pkg/kubelet/kuberuntime/kuberuntime_manager.go`, read in 1.36.2).
-fn restarts_when_resized(container: &Container) -> bool {
-    let resources = &container.resources;
-    container.resize_policy.iter().any(|policy| {
-        let name = ResourceName::from(policy.resource_name.as_str());
-        let amounts = [resources.requests.get(&name), resources.limits.get(&name)];
-        policy.restart_policy == "RestartContainer"
-            && amounts.into_iter().flatten().any(|amount| !amount.is_zero())
-    })
+/// Returns true if a container without a limit has that of its pod.
+fn takes_from_pod(node: &Described<'_>) -> bool {
+    let gate = Gate::InPlacePodLevelResourcesVerticalScaling;
+    node.kubelet().is_ok_and(|node| node.kubelet.rules.gates.enabled(gate))
+}
+
+/// Returns the limits of a container, with those of its pod where `takes`.
+fn limits(own: &ResourceList, of_pod: Option<&ResourceList>, takes: bool) -> ResourceList {
+    let mut all = own.clone();
+    for (name, amount) in of_pod.into_iter().filter(|_| takes).flat_map(ResourceList::iter) {
+        if all.get(name).is_none() {
+            all.insert(name.clone(), amount.clone());
+        }
+    }
+    all
 }

@@ -18,6 +18,7 @@ use kq_facts::overrides::{KubeletFlags, Overrides};
 use kq_facts::snapshot::{RecordedConfig, Snapshot};
 use kq_k8s::version::KubeletVersion;
 use serde_json::Value;
+use std::sync::Arc;
 
 /// The facts of a node, and the options that override them.
 #[derive(Clone, Debug)]
@@ -108,6 +109,14 @@ impl NodeState {
     pub fn start(&mut self) -> StartExamination {
         let mut examination = examine_start(&self.snapshot, &self.overrides, &self.on_disk);
         if examination.problems.is_empty() && examination.config.is_object() {
+            // Where no file was read, there are no thresholds.
+            if let (Some(fields), Some(effective)) =
+                (Arc::make_mut(&mut examination.config).as_object_mut(), &examination.effective)
+            {
+                fields
+                    .entry("evictionHard")
+                    .or_insert_with(|| serde_json::json!(effective.eviction_hard));
+            }
             self.put_config(ConfigSource {
                 value: std::mem::take(&mut examination.config),
                 source: Some(Source::Configz),

@@ -17,6 +17,7 @@ use kq_answer::{Basis, Failure, Subject};
 use kq_cgroup::plan::{Owner, PlannedCgroup};
 use kq_facts::cgroup_file::CgroupFile;
 use kq_facts::cgroup_mode::CgroupDriver;
+use kq_facts::cgroup_tree::CgroupPath;
 use kq_k8s::feature_gates::Gate;
 use kq_k8s::pod::Pod;
 use std::collections::{BTreeMap, BTreeSet};
@@ -86,11 +87,18 @@ impl Transition<'_> {
             {
                 continue;
             }
-            // A file that is no longer written keeps its value.
+            // A file of the node and of a class that is no longer written keeps its value.
             let (old, Some(new)) = (before.get(key), after.get(key)) else { continue };
+            // What the kubelet did not write has the kernel's value. That of a cgroup that is made anew is known.
+            let anew = || CgroupFile::named(file).filter(|_| pod.is_some())?.row().untouched;
+            let kernel = match old {
+                None => self.kernel_value(&new.cgroup, file).or_else(|| anew().map(str::to_owned)),
+                Some(_) => None,
+            };
             let other = emptier.as_ref().and_then(|it| it.get(key));
             let other = other.filter(|other| pod.is_none() && other.value != new.value);
-            if other.is_none() && old.is_some_and(|old| old.value == new.value) {
+            let known = old.map(|old| &*old.value).or(kernel.as_deref());
+            if other.is_none() && known.is_some_and(|known| known == new.value) {
                 continue;
             }
             if let Some((fact, guess)) = old.and_then(|it| it.guess.as_ref()).or(new.guess.as_ref())
@@ -111,12 +119,13 @@ impl Transition<'_> {
                 pod: pod.clone(),
                 container: container.clone(),
                 file: file.clone(),
-                before: old.map(|it| it.value.clone()),
+                before: known.map(str::to_owned),
                 after: Some(new.value.clone()).filter(|_| other.is_none()),
                 between: other.map(|other| [other.value.clone(), new.value.clone()]),
                 written: self.written(new.level, key),
             });
         }
+        changes.extend(self.no_longer_written(&before, &after, &mut assumed));
         if self.reboots {
             basis.assume(SAME_MEMORY);
         }
@@ -126,6 +135,54 @@ impl Transition<'_> {
             (one.written, &one.cgroup, &one.file).cmp(&(other.written, &other.cgroup, &other.file))
         });
         Ok(changes)
+    }
+
+    /// Returns the value that a file of the node before the change has, where it was read.
+    fn kernel_value(&self, cgroup: &str, file: &str) -> Option<String> {
+        let tree = self.before.state.snapshot.cgroups.value()?;
+        let text = tree.get(&CgroupPath::new(cgroup))?.text(file)?;
+        Some(text.trim_end().to_owned())
+    }
+
+    /// Returns the files of pods and containers that get no value any more: the cgroup of the next one has the kernel's.
+    fn no_longer_written(
+        &self,
+        before: &BTreeMap<Key, Value>,
+        after: &BTreeMap<Key, Value>,
+        assumed: &mut BTreeSet<String>,
+    ) -> Vec<ValueChange> {
+        let stays: BTreeSet<(&Option<String>, &Option<String>)> =
+            after.keys().map(|(_, pod, container, _)| (pod, container)).collect();
+        let mut changes = Vec::new();
+        for (key, old) in before {
+            let (_, pod, container, file) = key;
+            let is_gone =
+                pod.is_some() && !after.contains_key(key) && stays.contains(&(pod, container));
+            let Some(new) = CgroupFile::named(file).and_then(|it| it.row().untouched) else {
+                continue;
+            };
+            if !is_gone || old.value == new {
+                continue;
+            }
+            match &old.guess {
+                None => {}
+                Some((CgroupFact::PageSize, guess)) => {
+                    assumed.insert(format!("{file}: pages of 4096 bytes: {guess}"));
+                }
+                Some(_) => continue,
+            }
+            changes.push(ValueChange {
+                cgroup: old.cgroup.clone(),
+                pod: pod.clone(),
+                container: container.clone(),
+                file: file.clone(),
+                before: Some(old.value.clone()),
+                after: Some(new.to_owned()),
+                between: None,
+                written: self.written(old.level, key),
+            });
+        }
+        changes
     }
 
     /// Returns the CPUs of containers that the static CPU manager moves (`reconcileState`,
@@ -221,7 +278,9 @@ impl Transition<'_> {
             // The classes write these on the cgroup of all pods.
             (Level::Node, _)
                 if part == KUBEPODS
-                    && file.is_some_and(|it| it.has_size() || it == CgroupFile::MemoryMin) =>
+                    && file.is_some_and(|it| {
+                        it.has_size() || matches!(it, CgroupFile::MemoryMin | CgroupFile::MemoryLow)
+                    }) =>
             {
                 Written::WithinAMinute
             }
