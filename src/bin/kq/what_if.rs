@@ -100,7 +100,8 @@ impl Args {
                 std::iter::once("what-if").chain(words.iter().map(String::as_str)).collect();
             let guessed = match error {
                 ChangeError::Unknown { .. } => guess::hint(&asked, 1, &[]),
-                _ => None,
+                // A kind of change with words that it does not take.
+                _ => guess::of_table(&asked, 3, &[]),
             };
             let hint = guessed.or_else(|| error.hint());
             let failure = Failure::usage(error);

@@ -7,7 +7,7 @@ use crate::output_format::{OutputFormat, formats};
 use crate::pod_args::{NamespaceArgs, TraceArgs};
 use crate::progress::waiting;
 use crate::source_args::{GATHERING, SourceArgs};
-use crate::write::fixes;
+use crate::write::{about_snapshot, fixes};
 use anyhow::anyhow;
 use kq_core::question::cgroup::Compared;
 use kq_core::question::doctor::{PodReport, node_checks_needs, pod_report};
@@ -83,6 +83,10 @@ impl Args {
                 .hint("--live asks this machine as well")),
         };
         let answer = PodWhy::of(end, report)?;
+        let table = |answer: &PodWhy| {
+            let findings = about_snapshot(&answer.findings, self.sources.snapshot.as_deref());
+            table(&PodWhy { findings, ..answer.clone() })
+        };
         self.output.write(&answer, table, wide)?;
         if self.output.is_for_people() {
             tell(&answer.basis);

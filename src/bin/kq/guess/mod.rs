@@ -38,12 +38,18 @@ pub fn hint(words: &[&str], named: usize, taken: &[&str]) -> Option<String> {
             return Some(found);
         }
     }
+    // A change behind a word that asks for a plan.
+    if is_of_kind("<plan>", first) && !is_command(words) && is_change(rest) {
+        return Some(with_first("what-if", rest));
+    }
+    if *first == "what" && rest.first() == Some(&"if") {
+        return Some(with_first("what-if", &rest[1..]));
+    }
     if let Some(found) = of_table(words, named, taken) {
         return Some(found);
     }
     match *first {
         "whatif" | "what_if" => Some(with_first("what-if", rest)),
-        "what" if rest.first() == Some(&"if") => Some(with_first("what-if", &rest[1..])),
         _ => None,
     }
     .or_else(|| of_commands(words))
@@ -96,7 +102,10 @@ pub fn hint_for_flag(
 
 /// Returns the hint for one word that is none of kq's: the name of a pod.
 pub fn unknown_name(word: &str) -> Option<String> {
-    let is_name = word.contains(['/', '-']) && stands_for("POD", word).is_some();
+    // Words of other tools have hyphens too.
+    let is_made_up = |word: &str| word.contains('/') || word.contains(|c: char| c.is_ascii_digit());
+    let is_name =
+        word.contains(['/', '-']) && is_made_up(word) && stands_for("POD", word).is_some();
     is_name.then(|| format!("kq doctor {word}, or kq why {word}"))
 }
 
@@ -157,11 +166,16 @@ fn of_commands(words: &[&str]) -> Option<String> {
     (!is_command(words) && !holders.is_empty()).then(|| holders.join(", "))
 }
 
+/// Returns true for words that `kq what-if` takes.
+fn is_change(words: &[&str]) -> bool {
+    let owned: Vec<String> = words.iter().map(|it| (*it).to_owned()).collect();
+    !words.is_empty() && parse(&owned).is_ok()
+}
+
 /// Returns the question of what a change does, for a change without it.
 fn change(words: &[&str]) -> Option<String> {
-    let owned: Vec<String> = words.iter().map(|it| (*it).to_owned()).collect();
     let (first, rest) = words.split_first()?;
-    if parse(&owned).is_ok() && !is_command(words) {
+    if is_change(words) && !is_command(words) {
         return Some(format!("kq what-if {}", words.join(" ")));
     }
     KINDS
@@ -212,6 +226,11 @@ fn fill(pattern: &str, words: &[&str], hint: &str, taken: &[&str]) -> Option<(us
                 if near(word, taken).is_some() {
                     return None;
                 }
+                // Any patch release.
+                let word = match *pattern {
+                    "VERSION" => word.trim_end_matches(".x"),
+                    _ => word,
+                };
                 hint = put(&hint, pattern, word);
                 weight
             }
@@ -268,7 +287,9 @@ fn stands_for(placeholder: &str, word: &str) -> Option<usize> {
         "AMOUNT" => has_digit_first,
         "PERCENT" => word.trim_end_matches('%').parse::<u8>().is_ok(),
         "FIELD" => {
-            word.starts_with(is_lower) && word.contains(|c: char| c.is_uppercase() || c == '.')
+            word.starts_with(is_lower)
+                && word.contains(|c: char| c.is_uppercase() || c == '.')
+                && !word.contains(['=', ':'])
         }
         "RESOURCE" => word.contains('/') && word.contains('.'),
         "FLAG=VALUE" => {
