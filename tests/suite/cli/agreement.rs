@@ -380,3 +380,86 @@ fn doctor_takes_the_devices_of_files() {
     let devices = found(&answer, "devices");
     assert!(devices.iter().any(|it| it.starts_with("w1 of example.com/widget")), "{devices:?}");
 }
+
+#[test]
+fn thresholds_of_containerfs_are_the_kubelets_own() {
+    let set = "evictionHard={\"memory.available\":\"100Mi\",\"nodefs.available\":\"2%\",\"imagefs.available\":\"2%\",\"containerfs.available\":\"40%\"}";
+    let ran = kq(&format!("what-if {NODE} set")).arg(set).run();
+    assert!(!ran.stdout.contains("Evicted"), "{}", ran.text());
+    assert!(ran.stdout.contains("kubelet-start, pods"), "{}", ran.text());
+    let doctor: Value = kq(&format!("doctor -o json {NODE} --set")).arg(set).run().answer();
+    let [restart] = &found(&doctor, "kubelet-restart")[..] else { panic!("{doctor}") };
+    assert!(restart.starts_with("a restarted kubelet admits"), "{restart}");
+}
+
+#[test]
+fn pods_are_evicted_for_what_is_to_be_reclaimed_beyond_a_threshold() {
+    let pods = |line: &str, set: &[&str]| -> Value {
+        let asked = kq(&format!("what-if -o json {line} {NODE}"));
+        let asked = set.iter().fold(asked, |asked, set| asked.arg("--set").arg(*set));
+        asked.run().answer()
+    };
+    let ended = |answer: &Value, others: bool| -> Vec<String> {
+        let all = answer["pods"].as_array().expect("pods").iter();
+        let is_it = |it: &&Value| {
+            let is_open = it["orElse"].as_array().is_some_and(|it| !it.is_empty());
+            it["result"] == "evicted" && is_open == others
+        };
+        all.filter(is_it).map(|it| it["pod"].as_str().expect("a name").to_owned()).collect()
+    };
+    for reclaim in ["{\"nodefs.available\":\"5Gi\"}", "{\"imagefs.available\":\"20%\"}"] {
+        let answer = pods("disk 95", &[&format!("evictionMinimumReclaim={reclaim}")]);
+        let first = ended(&answer, false);
+        assert_eq!(first.first().map(String::as_str), Some("batch/report-day"), "{answer}");
+    }
+    // A soft threshold evicts after its grace period, if it stays crossed.
+    let soft = [
+        "evictionHard={\"memory.available\":\"50Mi\"}",
+        "evictionSoft={\"memory.available\":\"1Gi\"}",
+        "evictionSoftGracePeriod={\"memory.available\":\"1m\"}",
+    ];
+    let answer = pods("memory-available 500Mi", &soft);
+    assert_eq!(ended(&answer, true), ["batch/report-day"], "{answer}");
+}
+
+/// Returns the example node, changed.
+fn changed(change: impl FnOnce(&mut Value)) -> tempfile::TempDir {
+    let text = std::fs::read_to_string(repository().join("examples/night/worker-3.json"));
+    let mut snapshot: Value = serde_json::from_str(&text.expect("a file")).expect("JSON");
+    change(&mut snapshot);
+    folder_with(&[("s.json", snapshot.to_string())])
+}
+
+#[test]
+fn one_measurement_of_a_disk_counts_in_every_command() {
+    // The stats are from before the last look at the disk.
+    let folder = changed(|it| {
+        for folder in it["folders"].as_object_mut().expect("folders").values_mut() {
+            let disk = &mut folder["filesystem"]["found"]["value"];
+            disk["availableBytes"] = json!(10_700_000_000_u64);
+            disk["freeBytes"] = json!(10_700_000_000_u64);
+        }
+        let node = &mut it["statsSummary"]["found"]["value"]["node"];
+        node["fs"]["availableBytes"] = json!(10_780_000_000_u64);
+        for part in ["imageFs", "containerFs"] {
+            node["runtime"][part]["availableBytes"] = json!(10_780_000_000_u64);
+        }
+    });
+    let ask = |line: &str| kq(&format!("{line} --snapshot s.json")).within(folder.path()).run();
+    for command in ["doctor", "admit explain --kubelet-restart", "what-if kubelet-restart"] {
+        let ran = ask(command);
+        assert!(ran.stdout.contains("[DiskPressure]"), "{command}: {}", ran.text());
+    }
+}
+
+#[test]
+fn a_checkpoint_that_is_damaged_already_is_forgotten_at_a_restart() {
+    let folder = changed(|it| {
+        let checkpoint = &mut it["devices"]["checkpoint"]["found"]["value"];
+        checkpoint["error"] = json!("checkpoint is corrupted");
+        checkpoint["entries"] = json!([]);
+    });
+    let ran = kq("what-if kubelet-restart --snapshot s.json").within(folder.path()).run();
+    assert_eq!(ran.code, 1, "{}", ran.text());
+    assert!(ran.stdout.contains("the kubelet forgot the example.com/gpu"), "{}", ran.text());
+}

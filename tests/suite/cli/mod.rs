@@ -72,10 +72,11 @@ mod devices_verify;
 /// `kq doctor`
 pub mod doctor;
 mod doctor_findings;
+/// `kq evict rank`: who is ranked, and what of them counts
+mod effective_config;
 /// The events of the pods in a snapshot.
 #[cfg(feature = "apiserver")]
 mod events;
-/// `kq evict rank`: who is ranked, and what of them counts
 mod evict_pods;
 /// `kq evict rank`
 mod evict_rank;
@@ -231,6 +232,7 @@ mod top;
 /// `kq version`
 mod version;
 mod version_137;
+mod version_change;
 /// The warnings of answers that rest on odd sources.
 mod warnings;
 /// Help texts and documents are in plain words, and fit a terminal.

@@ -28,8 +28,21 @@ impl CgroupDiff<'_> {
         let all = self.items.len();
         let unknown = self.items.iter().filter(|it| it.verdict == Verdict::Unknown).count();
         let Some(first) = differing.next() else {
+            let known = |it: &&Difference<'_>| {
+                matches!(
+                    it.verdict,
+                    Verdict::Changing | Verdict::ResizePending | Verdict::OlderConfig
+                )
+            };
+            let known = self.items.iter().filter(known).count();
             return match (all, unknown) {
                 (0, _) => Headline::good("nothing", "nothing to compare"),
+                (_, 0) if known > 0 => {
+                    let differ = if known == 1 { "differs" } else { "differ" };
+                    let text =
+                        format!("{known} of {all} values {differ}, for a reason that is known");
+                    Headline::good("known-differences", text)
+                }
                 (_, 0) => Headline::good(
                     "as-planned",
                     format!("all {} are as planned", counted(all, "value")),

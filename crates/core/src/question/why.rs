@@ -4,7 +4,10 @@ use super::doctor::PodReport;
 use super::preemption::PreemptionCause;
 use crate::explain::{MessageExplanation, explain_message};
 use kq_admission::preemption::why::{Cause, view};
-use kq_answer::{Basis, Failure, Finding, Headline, Missing, MissingFact, answer, finding_view};
+use kq_answer::{
+    Basis, Failure, Finding, Headline, Missing, MissingFact, Warning, WarningCode, answer,
+    finding_view,
+};
 use kq_output::doc::Doc;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -121,7 +124,12 @@ impl PodWhy {
     fn headline(&self) -> Headline {
         let pod = &self.pod;
         if let Some(end) = self.happened() {
-            let what = format!("{pod}: {} ({})", end.what_happened(), end.certainty);
+            let is_former = |it: &Warning| it.code == WarningCode::OtherUid;
+            let whose = match end.basis.warnings.iter().any(is_former) {
+                true => "the one before it, of the same name: ",
+                false => "",
+            };
+            let what = format!("{pod}: {whose}{} ({})", end.what_happened(), end.certainty);
             let text = match &self.said {
                 Some(said) => format!("{what}. {}", said.summary.trim_end_matches('.')),
                 None => what,

@@ -93,15 +93,16 @@ impl ImageGcPlan {
                 let why = self.run.unknown();
                 Headline::new("unknown", format!("whether images go is unknown: {why}"))
             }
+            // How full the disk is decides of the periodic collection alone.
             (0, None, Some(_)) => match self.run.usage.as_ref() {
-                Some(usage) => {
+                Some(usage) if self.trigger == Trigger::Periodic => {
                     let (used, from) = (usage.percent, self.run.high_threshold_percent);
                     let text = format!(
                         "no image goes: the disk is {used}% full, and images go from {from}%"
                     );
                     Headline::good("nothing", text)
                 }
-                None => Headline::good("nothing", "no image goes"),
+                _ => Headline::good("nothing", "no image goes"),
             },
             (_, Some(error), _) => {
                 let text = format!("{gone} ({}), which is not enough: {error}", of(counted_bytes));
