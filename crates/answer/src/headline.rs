@@ -56,15 +56,16 @@ impl Headline {
     /// Returns what findings come to: how many there are, and the worst of them.
     pub fn of_findings(findings: &[Finding]) -> Self {
         let of = |severity| move |it: &&Finding| it.severity == severity;
-        let counts = [
+        // What is known to be wrong is told before what is not known.
+        let order = [
             (Severity::Error, "error"),
-            (Severity::Unknown, "unknown"),
             (Severity::Warning, "warning"),
-        ]
-        .map(|(severity, word)| (findings.iter().filter(of(severity)).count(), word));
-        let worst = findings.iter().min_by_key(|it| it.severity);
-        let Some(worst) = worst.filter(|it| it.is_problem() || it.severity == Severity::Unknown)
-        else {
+            (Severity::Unknown, "unknown"),
+        ];
+        let counts =
+            order.map(|(severity, word)| (findings.iter().filter(of(severity)).count(), word));
+        let first = order.iter().find_map(|(severity, _)| findings.iter().find(of(*severity)));
+        let Some(first) = first else {
             return Self::good("no-problem", "no problem was found");
         };
         let told = counts.into_iter().filter(|(count, _)| *count > 0);
@@ -74,20 +75,23 @@ impl Headline {
                 word => counted(count, word),
             })
             .collect();
-        let code = match worst.severity {
-            Severity::Error => "errors",
-            Severity::Unknown => "unknown",
-            _ => "warnings",
+        let code = match counts {
+            [(0, _), (_, _), (0, _)] => "warnings",
+            [(0, _), ..] => "unknown",
+            _ => "errors",
         };
-        let which = if findings.iter().filter(|it| it.severity == worst.severity).count() > 1 {
-            "the first"
-        } else {
-            "the worst"
+        let which = match findings.iter().filter(of(first.severity)).count() > 1 {
+            true => "the first",
+            false => "the worst",
         };
-        let subject = match worst.subject {
+        // A fact that is missing says nothing without its check.
+        let subject = match first.subject {
+            super::Subject::Node if first.severity == Severity::Unknown => {
+                format!("{}: ", first.id)
+            }
             super::Subject::Node => String::new(),
-            _ => format!("{}: ", worst.subject),
+            _ => format!("{}: ", first.subject),
         };
-        Self::new(code, format!("{}; {which}: {subject}{}", told.join(", "), worst.found))
+        Self::new(code, format!("{}; {which}: {subject}{}", told.join(", "), first.found))
     }
 }

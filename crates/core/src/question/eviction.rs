@@ -158,6 +158,15 @@ fn disks(node: &Node, summary: &StatsSummary) -> NodeDisks {
     })
 }
 
+/// Returns an amount as [`amount_of`] does, beside another one: bytes, where both would read alike.
+pub fn amount_beside(signal: &str, amount: i64, other: i64) -> String {
+    let shown = amount_of(signal, amount);
+    match amount != other && shown == amount_of(signal, other) {
+        true => format!("{amount} bytes"),
+        false => shown,
+    }
+}
+
 /// Returns an amount in the unit of a signal: inodes and processes are counted, the others are bytes.
 pub fn amount_of(signal: &str, amount: i64) -> String {
     if signal.ends_with("inodesFree") || signal.starts_with("pid") {

@@ -4,7 +4,7 @@ use super::PodResult;
 use super::fate::{PodFate, RestartCause, or};
 use crate::kubelet_start::StartFinding;
 use crate::question::devices::plan::Holder;
-use crate::question::eviction::amount_of;
+use crate::question::eviction::amount_beside;
 use crate::question::reclaim::{ReclaimAhead, Sufficiency};
 use kq_answer::{Rule, RuleFinding, Severity, Wording};
 use kq_facts::timestamp::Timestamp;
@@ -330,9 +330,9 @@ pub enum ImageGcChange {
 pub enum EvictionChange {
     /// The available amount is below the threshold.
     #[text(
-        "{signal}: {available} available, below the threshold of {threshold}",
-        available = amount_of(signal, *available),
-        threshold = amount_of(signal, *threshold)
+        "{signal}: {left} available, below the threshold of {limit}",
+        left = amount_beside(signal, *available, *threshold),
+        limit = amount_beside(signal, *threshold, *available)
     )]
     #[leads_to(evicted(first, *reclaim))]
     #[command("kq evict rank")]

@@ -6,7 +6,7 @@ use super::wording::{
     amount, count, evicted, expired, first_of, lasting, not_requested, rank, renewal, verbs,
 };
 use crate::kubelet_start::StartFinding;
-use crate::question::eviction::amount_of;
+use crate::question::eviction::{amount_beside, amount_of};
 use crate::question::reclaim::ReclaimAhead;
 use kq_admission::preemption::ReadmissionResult;
 use kq_answer::{Rule, RuleFinding, Severity, Subject, Topic, Wording};
@@ -302,9 +302,9 @@ pub enum Eviction {
         reclaim: Option<ReclaimAhead>,
     },
     #[text(
-        "{signal}: {available} left, below the threshold {threshold}",
-        available = amount_of(signal, *available),
-        threshold = amount_of(signal, *threshold)
+        "{signal}: {left} left, below the threshold {limit}",
+        left = amount_beside(signal, *available, *threshold),
+        limit = amount_beside(signal, *threshold, *available)
     )]
     #[leads_to(evicted(first, *reclaim))]
     #[advice("free the resource, or move pods away")]
