@@ -463,3 +463,28 @@ fn a_checkpoint_that_is_damaged_already_is_forgotten_at_a_restart() {
     assert_eq!(ran.code, 1, "{}", ran.text());
     assert!(ran.stdout.contains("the kubelet forgot the example.com/gpu"), "{}", ran.text());
 }
+
+#[test]
+fn a_restart_is_judged_by_the_configuration_on_the_disk() {
+    let file = repository().join("tests/nodes-v2/36-memory-eviction/before.kq.json.gz");
+    let packed = std::process::Command::new("gzip").arg("-dc").arg(file).output();
+    let mut snapshot: Value =
+        serde_json::from_slice(&packed.expect("gzip").stdout).expect("a snapshot");
+    let document = "/kubeletConfigOnDisk/found/value/file/content/document/value";
+    snapshot.pointer_mut(document).expect("fields")["maxPods"] = json!(5);
+    let ask = |snapshot: &Value, line: &str| {
+        let folder = folder_with(&[("s.json", snapshot.to_string())]);
+        kq(&format!("{line} --snapshot s.json")).within(folder.path()).run()
+    };
+    let admitted = ask(&snapshot, "admit explain --kubelet-restart");
+    assert_eq!(admitted.code, 1, "{}", admitted.text());
+    assert!(admitted.text().contains("OutOfpods"), "{}", admitted.text());
+    let doctor: Value = ask(&snapshot, "doctor -o json").answer();
+    assert!(found(&doctor, "kubelet-restart").len() > 3, "{doctor}");
+    let changed = ask(&snapshot, "what-if kubelet-restart");
+    assert!(changed.text().contains("OutOfpods"), "{}", changed.text());
+    // A kubelet that does not start admits nothing, and its pods are not judged.
+    snapshot.pointer_mut(document).expect("fields")["maxPods"] = json!("x");
+    let doctor: Value = ask(&snapshot, "doctor -o json").answer();
+    assert_eq!(found(&doctor, "kubelet-restart"), ["not judged: the kubelet does not start"]);
+}

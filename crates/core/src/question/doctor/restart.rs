@@ -2,23 +2,17 @@
 
 use super::rule::{Headroom, NodeFinding, NodeRule, Restart};
 use crate::question::admission::{AdmissionNode, Detail, Planned, StartEnds, plan, sort};
-use crate::question::start::KubeletStart;
 use kq_admission::preemption::ReadmissionResult;
 use kq_admission::qualified;
 use kq_answer::{Failure, Subject};
 use kq_k8s::pod::{Container, Pod, ResourceName};
 use kq_k8s::quantity::{Format, Quantity};
 
-/// Returns what a restart does to the pods. `start`: how the kubelet starts.
-pub(super) fn restart(about: &AdmissionNode, start: &KubeletStart) -> Vec<NodeFinding> {
+/// Returns what a restart does to the pods.
+pub(super) fn restart(about: &AdmissionNode) -> Vec<NodeFinding> {
     let of_node = |state| NodeRule::KubeletRestart(state).of_node();
-    if start.starts == Some(false) {
-        return vec![of_node(Restart::NoStart)];
-    }
-    let answer = match about
-        .at_next_start()
-        .map_or_else(|| StartEnds::of(about), |next| StartEnds::of(&next))
-    {
+    let next = about.at_next_start();
+    let answer = match StartEnds::of(next.as_ref().unwrap_or(about)) {
         Ok(answer) => answer,
         Err(failure) => return vec![of_node(Restart::Unknown { reason: failure.reason() })],
     };
