@@ -11,7 +11,7 @@ use crate::host::{HUGEPAGES, HostFacts};
 use crate::kubelet::{configuration, gates, given_version, warn_of_version, warn_of_versions};
 use crate::kubelet_config::{
     CgroupMode, ConfigError, EffectiveConfiguration, KubeletConfiguration, RefusedEntry, Source,
-    ValidationError, aggregate, effective, validate,
+    ValidationError, aggregate, effective_with_flags, validate_with_flags,
 };
 use crate::node_config::{Kernel, NodeConfig, NodeFact, NodeFacts};
 use crate::node_object::NodeObject;
@@ -54,6 +54,8 @@ pub struct ConfigSource {
     pub origins: BTreeMap<String, Origin>,
     /// Why the kubelet merges none of its drop-ins; `None`: it does.
     pub refused: Option<String>,
+    /// The fields that flags of the kubelet set, after the defaults.
+    pub by_flag: BTreeSet<&'static str>,
 }
 
 /// Why a node cannot be described.
@@ -155,7 +157,7 @@ pub fn describe(sources: NodeSources<'_>) -> Result<NodeConfig, DescribeError> {
         facts.add("cgroupVersion", configured, || Some(CgroupVersion::V2), "--cgroup-version");
     let cgroup_version = cgroup_version.unwrap_or(CgroupVersion::V2);
     check(&given, &gates, cgroup_version, sources.config, &mut warnings)?;
-    let mut config = effective(&given, version);
+    let mut config = effective_with_flags(&given, version, &sources.config.by_flag);
     if let Err(error) = config.cgroup_driver.parse::<CgroupDriver>() {
         let text = format!("cgroupDriver: {error}: the kubelet takes it for cgroupfs");
         let warning = Warning::new(WarningCode::KubeletConfig, text);
@@ -289,7 +291,7 @@ fn check(
         CgroupVersion::V2 => CgroupMode::V2,
     };
     let (old, errors): (Vec<_>, Vec<_>) =
-        validate(given, gates, mode).into_iter().partition(|error| {
+        validate_with_flags(given, gates, mode, &source.by_flag).into_iter().partition(|error| {
             matches!(
                 error,
                 ValidationError::CgroupV1Unsupported | ValidationError::CgroupV1Maintenance

@@ -3,7 +3,7 @@
 use crate::describe::{ConfigSource, DescribeError};
 use crate::kubelet_config::{
     CgroupMode, ConfigError, EffectiveConfiguration, KubeletConfiguration, Source, ValidationError,
-    effective, read, read_typed, validate,
+    effective_with_flags, read, read_typed, validate_with_flags,
 };
 use crate::node_object::NodeObject;
 use crate::timestamp::Timestamp;
@@ -84,12 +84,12 @@ pub fn describe_kubelet(sources: KubeletSources<'_>) -> Result<Kubelet, Describe
     let given = configuration(sources.config, version, &mut warnings)?;
     let gates = gates(&given, version, sources.config)?;
     // Rejecting cgroup v1 matters only for questions about cgroups.
-    let errors = validate(&given, &gates, CgroupMode::V2);
+    let errors = validate_with_flags(&given, &gates, CgroupMode::V2, &sources.config.by_flag);
     Ok(Kubelet {
         version,
         version_origin,
         rules: KubeletRules { gates },
-        config: effective(&given, version),
+        config: effective_with_flags(&given, version, &sources.config.by_flag),
         given,
         origins: sources.config.origins.clone(),
         errors,

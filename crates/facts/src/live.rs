@@ -7,12 +7,14 @@ use crate::describe::{ConfigSource, LiveSources};
 use crate::devices::DeviceFacts;
 use crate::lookup::{Lookup, Sourced};
 use crate::runtime::RuntimeFacts;
+use crate::settings::assign_flag;
 use crate::snapshot::{PodSource, RecordedPods, Snapshot};
 use crate::workloads::effective_uid;
 use kq_answer::Failure;
 use kq_answer::missing::{Missing, MissingFact};
 use kq_answer::origin::Origin;
 use kq_answer::warning::Warning;
+use kq_k8s::duration::GoDuration;
 use kq_k8s::pod::Pod;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -27,12 +29,27 @@ pub fn config_source(snapshot: &Snapshot) -> ConfigSource {
         let origin = config.origins.get(field).unwrap_or(source);
         (field.clone(), Origin::Source(origin.clone()))
     });
-    ConfigSource {
+    let mut found = ConfigSource {
         origins: origins.collect(),
         value: config.value.clone(),
         source: config.read_as,
-        refused: None,
+        ..ConfigSource::default()
+    };
+    let flags = snapshot.kubelet.value().map(|process| process.interpreted().settings);
+    for setting in flags.iter().flatten() {
+        // What the kubelet says of its configuration leaves out a zero and an empty text.
+        if found.value.get(setting.field).is_none() && is_zero(&setting.text) {
+            let origin = Origin::Source(format!("{} of the kubelet", setting.flag));
+            assign_flag(&mut found, setting, origin).unwrap_or_default();
+        }
+        found.by_flag.insert(setting.field);
     }
+    found
+}
+
+/// Returns true for the text of an empty value, of a number or a duration of zero.
+fn is_zero(text: &str) -> bool {
+    text.is_empty() || text.parse() == Ok(0_i64) || text.parse() == Ok(GoDuration(0))
 }
 
 /// Returns the facts of the machine, the runtime and the tree. `roots` are where the cgroup of all pods is

@@ -11,8 +11,8 @@ use kq_facts::cgroup_mode::CgroupVersion;
 use kq_facts::describe::ConfigSource;
 use kq_facts::kubelet_config::{
     CgroupMode, DocumentHead, EffectiveConfiguration, KubeletConfiguration, Source, decode,
-    decode_problem, effective, known_as, logging_errors, merge_over, read, resolve_paths,
-    unknown_fields, unsupported_format, validate_with_flags,
+    decode_problem, effective_with_flags, known_as, logging_errors, merge_over, read,
+    resolve_paths, unknown_fields, unsupported_format, validate_with_flags,
 };
 use kq_facts::settings::{assign_flag, assign_gates};
 use kq_facts::start_files::StartFile;
@@ -109,16 +109,7 @@ pub(super) fn load(facts: &StartFacts<'_>, found: &mut StartExamination, said: &
     }
     let by_flag = said.flags.settings.iter().map(|setting| setting.field).collect();
     rules(facts, found, &given, &gates, &by_flag);
-    let mut effective = effective(&given, facts.version());
-    // Flags come after the defaults: what one empties stays empty.
-    for (field, policy) in [
-        ("cpuManagerPolicy", &mut effective.cpu_manager_policy),
-        ("memoryManagerPolicy", &mut effective.memory_manager_policy),
-    ] {
-        if said.flag_of(field) == Some("") {
-            policy.clear();
-        }
-    }
+    let mut effective = effective_with_flags(&given, facts.version(), &by_flag);
     // The thresholds have their defaults from reading a file.
     let has_file = facts.config_file.is_some() || named || !said.is_known;
     if !has_file && given.eviction_hard.is_none() {

@@ -10,7 +10,7 @@ use super::schema;
 use kq_k8s::duration::GoDuration;
 use kq_k8s::version::KubeletVersion;
 use serde_json::{Map, Value};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 /// A configuration with every default filled in; compare it with the original to find the defaults.
@@ -117,14 +117,24 @@ pub fn write_out_empty(config: &mut Value) {
 ///
 /// `mergeDefaultEvictionSettings` exists since 1.33.
 pub fn effective(config: &KubeletConfiguration, version: KubeletVersion) -> EffectiveConfiguration {
+    effective_with_flags(config, version, &BTreeSet::new())
+}
+
+/// As [`effective`]; the flags have set these fields after the defaults, so that a zero or an empty text stays.
+pub fn effective_with_flags(
+    config: &KubeletConfiguration,
+    version: KubeletVersion,
+    by_flag: &BTreeSet<&'static str>,
+) -> EffectiveConfiguration {
     let version = version.known().used();
     let absent = defaults(version);
-    let text = |field: &Option<String>, default: &Option<String>| {
-        let given = field.as_ref().filter(|text| !text.is_empty());
+    let text = |name: &str, field: &Option<String>, default: &Option<String>| {
+        let given = field.as_ref().filter(|text| !text.is_empty() || by_flag.contains(name));
         given.or(default.as_ref()).cloned().unwrap_or_default()
     };
-    let duration = |field: Option<GoDuration>, default: Option<GoDuration>| {
-        field.filter(|given| given.0 != 0).or(default).unwrap_or_default()
+    let duration = |name: &str, field: Option<GoDuration>, default: Option<GoDuration>| {
+        let given = field.filter(|given| given.0 != 0 || by_flag.contains(name));
+        given.or(default).unwrap_or_default()
     };
     let merge = version.merges_default_eviction_settings()
         && config.merge_default_eviction_settings.unwrap_or(false);
@@ -139,10 +149,11 @@ pub fn effective(config: &KubeletConfiguration, version: KubeletVersion) -> Effe
     };
     let swap = config.memory_swap.as_ref().and_then(|swap| swap.swap_behavior.clone());
     EffectiveConfiguration {
-        cgroup_driver: text(&config.cgroup_driver, &absent.cgroup_driver),
-        cgroup_root: text(&config.cgroup_root, &absent.cgroup_root),
+        cgroup_driver: text("cgroupDriver", &config.cgroup_driver, &absent.cgroup_driver),
+        cgroup_root: text("cgroupRoot", &config.cgroup_root, &absent.cgroup_root),
         cgroups_per_qos: config.cgroups_per_qos.or(absent.cgroups_per_qos).unwrap_or_default(),
         container_runtime_endpoint: text(
+            "containerRuntimeEndpoint",
             &config.container_runtime_endpoint,
             &absent.container_runtime_endpoint,
         ),
@@ -151,7 +162,11 @@ pub fn effective(config: &KubeletConfiguration, version: KubeletVersion) -> Effe
             .cpu_cfs_quota_period
             .or(absent.cpu_cfs_quota_period)
             .unwrap_or_default(),
-        cpu_manager_policy: text(&config.cpu_manager_policy, &absent.cpu_manager_policy),
+        cpu_manager_policy: text(
+            "cpuManagerPolicy",
+            &config.cpu_manager_policy,
+            &absent.cpu_manager_policy,
+        ),
         cpu_manager_policy_options: config.cpu_manager_policy_options.clone().unwrap_or_default(),
         enforce_node_allocatable: config
             .enforce_node_allocatable
@@ -166,6 +181,7 @@ pub fn effective(config: &KubeletConfiguration, version: KubeletVersion) -> Effe
             .unwrap_or_default(),
         eviction_minimum_reclaim: config.eviction_minimum_reclaim.clone().unwrap_or_default(),
         eviction_pressure_transition_period: duration(
+            "evictionPressureTransitionPeriod",
             config.eviction_pressure_transition_period,
             absent.eviction_pressure_transition_period,
         ),
@@ -183,18 +199,35 @@ pub fn effective(config: &KubeletConfiguration, version: KubeletVersion) -> Effe
             .or(absent.image_gc_low_threshold_percent)
             .unwrap_or_default(),
         image_maximum_gc_age: config.image_maximum_gc_age.unwrap_or_default(),
-        // A minimum age of zero cannot be configured: zero counts as unset.
-        image_minimum_gc_age: duration(config.image_minimum_gc_age, absent.image_minimum_gc_age),
+        // In a file, a minimum age of zero counts as unset.
+        image_minimum_gc_age: duration(
+            "imageMinimumGCAge",
+            config.image_minimum_gc_age,
+            absent.image_minimum_gc_age,
+        ),
         kube_reserved: config.kube_reserved.clone().unwrap_or_default(),
-        kube_reserved_cgroup: text(&config.kube_reserved_cgroup, &absent.kube_reserved_cgroup),
-        kubelet_cgroups: text(&config.kubelet_cgroups, &absent.kubelet_cgroups),
+        kube_reserved_cgroup: text(
+            "kubeReservedCgroup",
+            &config.kube_reserved_cgroup,
+            &absent.kube_reserved_cgroup,
+        ),
+        kubelet_cgroups: text("kubeletCgroups", &config.kubelet_cgroups, &absent.kubelet_cgroups),
         local_storage_capacity_isolation: config
             .local_storage_capacity_isolation
             .or(absent.local_storage_capacity_isolation)
             .unwrap_or_default(),
-        max_pods: config.max_pods.filter(|pods| *pods != 0).or(absent.max_pods).unwrap_or_default(),
-        memory_manager_policy: text(&config.memory_manager_policy, &absent.memory_manager_policy),
+        max_pods: config
+            .max_pods
+            .filter(|pods| *pods != 0 || by_flag.contains("maxPods"))
+            .or(absent.max_pods)
+            .unwrap_or_default(),
+        memory_manager_policy: text(
+            "memoryManagerPolicy",
+            &config.memory_manager_policy,
+            &absent.memory_manager_policy,
+        ),
         memory_reservation_policy: text(
+            "memoryReservationPolicy",
             &config.memory_reservation_policy,
             &absent.memory_reservation_policy,
         ),
@@ -205,17 +238,23 @@ pub fn effective(config: &KubeletConfiguration, version: KubeletVersion) -> Effe
         pod_pids_limit: config.pod_pids_limit.or(absent.pod_pids_limit).unwrap_or(-1).max(-1),
         pods_per_core: config.pods_per_core.or(absent.pods_per_core).unwrap_or_default(),
         qos_reserved: config.qos_reserved.clone().unwrap_or_default(),
-        reserved_system_cpus: text(&config.reserved_system_cpus, &absent.reserved_system_cpus),
+        reserved_system_cpus: text(
+            "reservedSystemCPUs",
+            &config.reserved_system_cpus,
+            &absent.reserved_system_cpus,
+        ),
         single_process_oom_kill: config.single_process_oom_kill,
-        static_pod_path: text(&config.static_pod_path, &absent.static_pod_path),
+        static_pod_path: text("staticPodPath", &config.static_pod_path, &absent.static_pod_path),
         swap_behavior: swap.unwrap_or_default(),
-        system_cgroups: text(&config.system_cgroups, &absent.system_cgroups),
+        system_cgroups: text("systemCgroups", &config.system_cgroups, &absent.system_cgroups),
         system_reserved: config.system_reserved.clone().unwrap_or_default(),
         system_reserved_cgroup: text(
+            "systemReservedCgroup",
             &config.system_reserved_cgroup,
             &absent.system_reserved_cgroup,
         ),
         topology_manager_policy: text(
+            "topologyManagerPolicy",
             &config.topology_manager_policy,
             &absent.topology_manager_policy,
         ),
@@ -224,6 +263,7 @@ pub fn effective(config: &KubeletConfiguration, version: KubeletVersion) -> Effe
             .clone()
             .unwrap_or_default(),
         topology_manager_scope: text(
+            "topologyManagerScope",
             &config.topology_manager_scope,
             &absent.topology_manager_scope,
         ),

@@ -23,7 +23,9 @@ mod validation_error;
 
 pub use carrier::{Carried, carried};
 pub use decode::{DecodeProblem, Decoding, decode, decode_problem, unknown_fields};
-pub use defaults::{EffectiveConfiguration, default_eviction_hard, effective, write_out_empty};
+pub use defaults::{
+    EffectiveConfiguration, default_eviction_hard, effective, effective_with_flags, write_out_empty,
+};
 pub use document::{
     BrokenDocument, ConfigDocument, ConfigTextError, DecodedConfig, DocumentHead, is_other_kind,
     resolve_paths, unregistered,

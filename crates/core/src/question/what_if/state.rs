@@ -185,7 +185,7 @@ fn set_driver(snapshot: &mut Snapshot, config: &ConfigSource) {
 }
 
 fn recorded(config: ConfigSource, notes: Vec<String>) -> RecordedConfig {
-    let ConfigSource { value, source, origins, refused: _ } = config;
+    let ConfigSource { value, source, origins, refused: _, by_flag: _ } = config;
     let origins = origins.into_iter().map(|(field, origin)| (field, origin.to_string()));
     RecordedConfig { value, read_as: source, origins: origins.collect(), notes }
 }
