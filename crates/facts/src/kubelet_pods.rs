@@ -122,6 +122,17 @@ impl Node {
         desired.map(|(at, loaded)| self.allocated.pods.get(&at).unwrap_or(&loaded.pod)).collect()
     }
 
+    /// Returns [`Node::allocated_pods`] with their sources.
+    pub fn loaded_allocated_pods(&self) -> Vec<LoadedPod> {
+        let mut pods = self.loaded_pods().to_vec();
+        for (at, pod) in &self.allocated.pods {
+            if let Some(loaded) = pods.get_mut(*at) {
+                loaded.pod = pod.clone();
+            }
+        }
+        pods
+    }
+
     /// Returns the pods with their sources.
     pub fn loaded_pods(&self) -> &[LoadedPod] {
         self.snapshot.pods.value().map_or(&self.added, |recorded| &recorded.pods)

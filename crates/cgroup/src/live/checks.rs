@@ -17,11 +17,11 @@ mod tests;
 use crate::files::CgroupDriver;
 use kq_answer::{Basis, Finding, Headline, Severity, Subject, Topic, Warning, answer};
 use kq_facts::cgroup_tree::{CgroupPath, CgroupTree};
+use kq_facts::checkpoint::StateFile;
 use kq_facts::describe::ConfigSource;
 use kq_facts::node_config::{NodeConfig, NodeFact, NodeFacts};
 use kq_facts::snapshot::Snapshot;
 use kq_facts::workloads::Workloads;
-use kq_k8s::manifest::LoadedPod;
 use kq_k8s::pod::Pod;
 use kq_output::metrics::Metrics;
 use serde::Serialize;
@@ -64,7 +64,8 @@ pub struct CheckInput<'a> {
     pub low_level: Option<&'a str>,
     /// Where the cgroup of all pods may be under each driver.
     pub roots: &'a [(CgroupDriver, CgroupPath)],
-    pub pods: &'a [LoadedPod],
+    /// The pods with what the kubelet allocated to them.
+    pub pods: &'a [&'a Pod],
     /// The names.
     pub workloads: &'a Workloads,
     /// Why the pods may not be all of the node.
@@ -77,6 +78,8 @@ pub struct CheckInput<'a> {
     pub lists_drift: bool,
     /// The next start of the kubelet, which has a check of its own.
     pub start: NextStart,
+    /// The state files that a kubelet of this version and with these gates does not read.
+    pub unread_files: &'a BTreeSet<StateFile>,
     /// The fields of the configuration that the kubelet ignores, each with a sentence.
     pub ignored: &'a [&'a str],
 }
@@ -185,7 +188,7 @@ impl<'a> CheckInput<'a> {
     /// Walks over the pods that have not ended.
     fn active_pods(&self) -> impl Iterator<Item = &'a Pod> {
         let ended = |pod: &Pod| matches!(pod.status.phase.as_str(), "Succeeded" | "Failed");
-        self.pods.iter().map(|loaded| &loaded.pod).filter(move |pod| !ended(pod))
+        self.pods.iter().copied().filter(move |pod| !ended(pod))
     }
 }
 

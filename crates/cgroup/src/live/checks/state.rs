@@ -110,7 +110,8 @@ pub fn files(examined: CheckInput<'_>) -> Check {
         return unknown(NAME, "not looked for", "run kq on the node as root");
     };
     let (mut read, mut unreadable, mut broken) = (0, Vec::new(), Vec::new());
-    for (name, text) in &state.files {
+    let is_unread = |name: &str| examined.unread_files.iter().any(|it| it.name() == name);
+    for (name, text) in state.files.iter().filter(|(name, _)| !is_unread(name)) {
         match text {
             Text::Absent => {}
             Text::Unreadable(reason) => unreadable.push(format!("{name}: {reason}")),

@@ -265,7 +265,7 @@ impl Given {
         let pods = snapshot.pods.value().map(|found| found.pods.clone()).unwrap_or_default();
         let all: Vec<&Pod> = pods.iter().map(|loaded| &loaded.pod).collect();
         let incomplete = incomplete(&snapshot.pods, &all, snapshot.runtime.value());
-        let workloads = Workloads::of(all, snapshot.runtime.value());
+        let workloads = Workloads::of(all.iter().copied(), snapshot.runtime.value());
         checks(CheckInput {
             snapshot,
             node: &node,
@@ -273,13 +273,14 @@ impl Given {
             node_file: self.node_file,
             low_level: self.low_level,
             roots: &roots,
-            pods: &pods,
+            pods: &all,
             workloads: &workloads,
             incomplete: incomplete.as_ref().map(|it| it.text.as_str()),
             compared: &self.compared,
             changing: &BTreeSet::new(),
             lists_drift: false,
             start: self.start,
+            unread_files: &BTreeSet::from([StateFile::PodStatus]),
             ignored: &self.ignored,
         })
     }

@@ -27,6 +27,8 @@ pub struct PlanInput {
     pub left_out: Vec<String>,
     runtimes: Runtimes,
     pods: Vec<LoadedPod>,
+    /// What is assumed of pods that are being resized.
+    assumed: Vec<String>,
     /// Pods of the node, or its kubelet's configuration, are unknown.
     is_incomplete: bool,
     /// The cgroups of the node.
@@ -89,6 +91,7 @@ impl PlanInput {
             left_out: loaded.problems.iter().map(ToString::to_string).collect(),
             runtimes,
             pods: loaded.pods,
+            assumed: Vec::new(),
             is_incomplete,
             cgroups: Lookup::default(),
             selection: options.selection.clone(),
@@ -123,15 +126,18 @@ impl PlanInput {
         let mut notes = live.notes_of_plan();
         let texts = incomplete.map(|it| format!("totals may be incomplete: {}", it.text));
         notes.extend(WarningCode::IncompleteSums.each(texts));
-        let mut pods = live.loaded_pods().to_vec();
+        // The kubelet makes cgroups of what it allocated (`UpdatePodFromAllocation`, `pkg/kubelet/allocation`).
+        let mut pods = live.loaded_allocated_pods();
         for loaded in pods.iter_mut().filter(|_| are_static) {
             mark_static(&mut loaded.pod);
         }
+        let assumed = live.assumed_allocations();
         Ok(Self {
             node: settings,
             left_out: live.left_out,
             runtimes,
             pods,
+            assumed,
             is_incomplete,
             cgroups: live.snapshot.cgroups,
             selection,
@@ -206,6 +212,7 @@ impl PlanInput {
         let mut basis =
             basis_of(&self.node, plan, &self.pods, self.runtimes.default, self.notes.clone());
         basis.lack_all(self.selection.missing());
+        basis.assume_all(self.assumed.iter().cloned());
         basis
     }
 }
