@@ -61,7 +61,8 @@ pub use rank_report::{
 };
 pub use reason::{BeforeReason, DistanceReason, PressureReason, RankReason};
 pub use reclaim_outcome::{
-    FreedBytes, ReclaimFunction, ReclaimOutcome, Reclaimed, reclaim_functions,
+    FreedBytes, ReclaimAhead, ReclaimFunction, ReclaimOutcome, Reclaimed, Sufficiency,
+    reclaim_functions,
 };
 pub use usage::{DiskUnit, DiskUsage, FsParts, disk_usage, measured_parts};
 pub use victim::{

@@ -10,7 +10,7 @@ use super::pressure::PodName;
 use super::rank::{Figures, RankStep, RankedPod, decided_by, rank_pods};
 use super::reason::amount;
 use super::reason::{BeforeReason, DistanceReason, RankReason};
-use super::reclaim_outcome::{ReclaimFunction, reclaim_functions};
+use super::reclaim_outcome::{ReclaimAhead, ReclaimFunction, Sufficiency, reclaim_functions};
 use super::usage::{FsParts, measured_parts};
 use kq_answer::{Basis, Headline, Missing, MissingFact, Warning, WarningCode, Worded, answer};
 use kq_facts::kubelet_config::{
@@ -87,6 +87,9 @@ pub struct EvictionRank {
     pub reclaim: &'static [ReclaimFunction],
     /// What the kubelet does before it evicts the first pod of the order.
     pub before: Vec<Worded<BeforeReason>>,
+    /// What that reclaims now; `None`: the threshold is not crossed, nothing is reclaimed, or the images or containers
+    /// are unknown.
+    pub reclaimed: Option<ReclaimAhead>,
     /// The first victim.
     pub first: FirstEvicted,
     /// The pods; the first is evicted first.
@@ -110,6 +113,11 @@ impl EvictionRank {
         })
     }
 
+    /// Returns whether a threshold of the signal is crossed.
+    pub fn is_crossed(&self) -> bool {
+        self.thresholds.iter().any(|row| row.met == Some(true))
+    }
+
     /// Returns who is evicted first, and how much is left until then.
     fn headline(&self) -> Headline {
         let nearest = self.thresholds.iter().filter(|it| it.margin.is_some());
@@ -123,24 +131,46 @@ impl EvictionRank {
             }
             Some(margin) => format!("{} to go", amount(self.signal, Some(margin))),
         };
-        let is = if margin.is_some_and(|margin| margin < 0) { "is" } else { "would be" };
+        if let Some(ahead) = self.reclaimed.filter(|it| it.sufficiency == Sufficiency::Enough) {
+            let text = format!("no pod is evicted: {} is enough; {left}", ahead.removed());
+            return Headline::new("reclaimed", text);
+        }
+        let is = if self.is_crossed() { "is" } else { "would be" };
+        let when = self.condition_of_eviction();
+        let among = if self.lacks_pods { ", of the known pods" } else { "" };
         match self.first.one_of.as_slice() {
             [] if self.basis.missing.is_empty() => {
                 Headline::new("no-pod", format!("no pod can be evicted; {left}"))
             }
             [] => Headline::new("unknown", format!("who {is} evicted first is unknown; {left}")),
-            [one] if self.lacks_pods => Headline::new(
-                "first",
-                format!("{one} {is} evicted first, of the known pods; {left}"),
-            ),
-            [one] => Headline::new("first", format!("{one} {is} evicted first; {left}")),
+            [one] => {
+                Headline::new("first", format!("{one} {is} evicted first{when}{among}; {left}"))
+            }
             [one, others @ ..] => {
                 let text = format!(
-                    "{one} or one of {} {is} evicted first: they are equal; {left}",
+                    "{one} or one of {} {is} evicted first{when}: they are equal; {left}",
                     counted(others.len(), "other")
                 );
                 Headline::new("one-of", text)
             }
+        }
+    }
+
+    /// Returns what an eviction for a crossed threshold depends on; empty: on nothing.
+    fn condition_of_eviction(&self) -> String {
+        if !self.is_crossed() {
+            return String::new();
+        }
+        let met = self.thresholds.iter().filter(|row| row.met == Some(true));
+        let grace = met.map(|row| row.grace_period).min().filter(|grace| grace.0 > 0);
+        let lasts = grace.map(|grace| format!("the threshold stays crossed for {grace}"));
+        let is_open = !self.reclaim.is_empty()
+            && self.reclaimed.is_none_or(|it| it.sufficiency == Sufficiency::Unknown);
+        let falls_short = is_open.then(|| "what is reclaimed is not enough".to_owned());
+        let conditions: Vec<String> = lasts.into_iter().chain(falls_short).collect();
+        match conditions.as_slice() {
+            [] => String::new(),
+            some => format!(" if {}", some.join(" and ")),
         }
     }
 }
@@ -272,6 +302,7 @@ pub fn eviction_rank(input: &RankInput<'_>, at: String) -> EvictionRank {
         now: Vec::new(),
         reclaim: reclaim_functions(signal, layout),
         before: Vec::new(),
+        reclaimed: None,
         first: first(&items),
         basis: Basis::default(),
         thresholds: own,

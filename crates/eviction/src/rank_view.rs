@@ -59,6 +59,10 @@ fn summary(rank: &EvictionRank) -> Doc {
     for sentence in &rank.before {
         line("BEFORE", sentence.to_string());
     }
+    if let Some(ahead) = rank.reclaimed {
+        let first: Vec<String> = rank.first.one_of.iter().map(PodName::to_string).collect();
+        line("RECLAIM", ahead.consequence(&first));
+    }
     let spared = match rank.first.spared.as_slice() {
         [] => String::new(),
         some => format!("; critical and passed over: {}", named(some)),

@@ -84,6 +84,61 @@ pub struct ReclaimOutcome {
     pub because: Worded<SettlementReason>,
 }
 
+/// Whether a pod is evicted after the reclaim for a signal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Sufficiency {
+    /// No pod is evicted.
+    Enough,
+    /// The threshold is still crossed.
+    NotEnough,
+    /// The freed amounts are not known, or the threshold is not crossed.
+    Unknown,
+}
+
+/// What is reclaimed before a pod is evicted for a signal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ReclaimAhead {
+    /// How many images go.
+    pub images: usize,
+    /// What that frees; their sizes, where it is not known what they share.
+    pub freed_bytes: i64,
+    /// Whether that is enough.
+    pub sufficiency: Sufficiency,
+}
+
+impl ReclaimAhead {
+    /// Returns what is removed, as a noun.
+    pub fn removed(self) -> String {
+        format!("the removal of {}", self.objects())
+    }
+
+    fn objects(self) -> String {
+        let size = kq_output::units::bytes(u64::try_from(self.freed_bytes).unwrap_or(0));
+        match self.images {
+            0 => "dead containers".to_owned(),
+            1 => format!("dead containers and 1 unused image ({size})"),
+            more => format!("dead containers and {more} unused images ({size})"),
+        }
+    }
+
+    /// Returns what happens, from a list of the pods of which one is evicted first.
+    pub fn consequence(self, first: &[String]) -> String {
+        let evicted = match first {
+            [] => "pods are evicted".to_owned(),
+            [one] => format!("{one} is evicted"),
+            [one, ..] => format!("one of several pods, such as {one}, is evicted"),
+        };
+        let end = match self.sufficiency {
+            Sufficiency::Enough => ", which is enough: no pod is evicted".to_owned(),
+            Sufficiency::NotEnough => format!(", which is not enough; then {evicted}"),
+            Sufficiency::Unknown => format!("; if that is not enough, {evicted}"),
+        };
+        format!("the kubelet removes {}{end}", self.objects())
+    }
+}
+
 /// Compares thresholds with the amounts available after the reclaim.
 pub(super) fn settle(
     disks: &NodeDisks,

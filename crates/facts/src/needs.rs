@@ -67,6 +67,10 @@ impl Needs {
     ])
     .in_files();
 
+    /// For the order of eviction for a disk: also what is reclaimed first.
+    pub const EVICTION_OF_DISK: Self =
+        Self::EVICTION.with(&[Images, ImageVolumes, ImageStorage, ImageRecords, WritableLayers]);
+
     /// For the policy of garbage collection: only the kubelet.
     pub const GC_POLICY: Self = Self::of(&[Node, KubeletConfig]).in_files();
 
@@ -110,13 +114,12 @@ impl Needs {
     pub const DEVICES: Self =
         Self::PROBE.with(&[StateFiles, DeviceCheckpoint, PodResources]).in_files();
 
-    /// For admission: also whether the kubelet decodes its configuration.
-    pub const ADMISSION: Self = Self::DEVICES.with(&[ConfigOnDisk]);
+    /// For admission: also whether the kubelet decodes its configuration, and the measurements of its eviction manager.
+    pub const ADMISSION: Self =
+        Self::DEVICES.with(&[ConfigOnDisk, Filesystems, ImageFilesystems, StatsSummary]);
 
-    /// For the admission of all pods by a kubelet that starts: also whether it starts, and the measurements of its eviction
-    /// manager.
-    pub const READMISSION: Self =
-        Self::ADMISSION.with(&[CgroupDriver, CgroupTree, Filesystems, StartFiles, StatsSummary]);
+    /// For the admission of all pods by a kubelet that starts: also whether it starts.
+    pub const READMISSION: Self = Self::ADMISSION.with(&[CgroupDriver, CgroupTree, StartFiles]);
 
     /// For a list of devices: the checkpoint, the pod-resources API and the pods; the configuration only locates
     /// them.

@@ -43,7 +43,7 @@ pub struct NodeAnswers {
     pub restart: Option<Answered<PodReadmission>>,
     /// Room for a critical pod.
     pub preemption: Option<Answered<PodPreemption>>,
-    /// The order of eviction, for the signals of [`names::EVICTION`].
+    /// The order of eviction, for signals of [`names::EVICTION`].
     pub evictions: BTreeMap<&'static str, Answered<EvictionRank>>,
     /// The changes that were asked about, as they were typed; their answers are named `what-if-0`, ...
     pub changes: Vec<(String, Answered<WhatIf>)>,
@@ -317,13 +317,20 @@ pub mod names {
         format!("what-if-{at}")
     }
 
-    /// The order of eviction for each signal.
-    pub const EVICTION: [(&str, &str); 4] = [
+    /// The order of eviction for each signal. The first four are asked for each node, the others where a threshold is crossed.
+    pub const EVICTION: [(&str, &str); 8] = [
         ("evict-memory", "memory.available"),
         ("evict-disk", "nodefs.available"),
         ("evict-inodes", "nodefs.inodesFree"),
         ("evict-pid", "pid.available"),
+        ("evict-images", "imagefs.available"),
+        ("evict-image-inodes", "imagefs.inodesFree"),
+        ("evict-containers", "containerfs.available"),
+        ("evict-container-inodes", "containerfs.inodesFree"),
     ];
+
+    /// The number of signals whose order is asked for each node.
+    pub const EVICTION_ALWAYS: usize = 4;
 }
 
 #[cfg(test)]

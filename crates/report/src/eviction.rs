@@ -35,6 +35,9 @@ pub fn eviction(page: &NodePage<'_>) -> Section {
         title,
         state: match (found.len(), met) {
             (0, _) => "no answer".to_owned(),
+            (_, 0) if thresholds.iter().any(|(row, _)| row.met.is_none()) => {
+                "no measured threshold crossed".to_owned()
+            }
             (_, 0) => "no threshold crossed".to_owned(),
             (_, met) => format!("{met} crossed"),
         },
@@ -123,7 +126,8 @@ fn order(found: &Found<'_, EvictionRank>) -> Markup {
     let widest = amounts.flatten().max().unwrap_or_default() as f64;
     html! {
         h3 { "Order for " code { (signal) } }
-        p.note { (shown(&sentences(&rank.now))) @if let Some(before) = rank.before.first() { ". Before that, " (shown(&before.to_string())) "." } }
+        p.note { @if let Some(ahead) = rank.reclaimed { strong { "Now " (ahead.consequence(&first_names(rank))) ". " } }
+            (shown(&sentences(&rank.now))) @if let Some(before) = rank.before.first() { ". Before that, " (shown(&before.to_string())) "." } }
         @if !first.is_empty() {
             (figure(&format!("The first pods in the order of eviction for {signal}"), html! {
                 ol.order { @for (item, place) in first { (ranked(item, place, signal, widest)) } }
@@ -136,6 +140,10 @@ fn order(found: &Found<'_, EvictionRank>) -> Markup {
         }
         (doubts(found))
     }
+}
+
+fn first_names(rank: &EvictionRank) -> Vec<String> {
+    rank.first.one_of.iter().map(ToString::to_string).collect()
 }
 
 /// Returns the usage of a pod as amounts are written.

@@ -2,6 +2,7 @@
 
 use super::measured::stats;
 use super::pod_selectors::PodSelectors;
+use super::reclaim::node_reclaim;
 use anyhow::anyhow;
 use kq_answer::{Basis, Failure, Missing, MissingFact, Warning, WarningCode, Worded};
 use kq_eviction::{
@@ -45,11 +46,13 @@ pub struct EvictionOptions {
 /// kubelet alone.
 pub fn eviction_needs(signal: Option<Signal>) -> Needs {
     let of_disk = signal.is_some_and(|signal| signal.filesystem().is_some());
+    let may_reclaim = of_disk || signal.is_none();
     let (of_processes, of_memory) = match signal {
         Some(signal) => (signal == Signal::PidAvailable, signal != Signal::PidAvailable),
         None => (true, true),
     };
-    Needs::EVICTION
+    let needs = if may_reclaim { Needs::EVICTION_OF_DISK } else { Needs::EVICTION };
+    needs
         .with_if(!of_disk, &[FactKey::CgroupTree, FactKey::CgroupUsage])
         .with_if(!of_disk && of_processes, &[FactKey::Processes])
         .with_if(!of_disk && of_memory, &[FactKey::CgroupStatistics])
@@ -229,7 +232,24 @@ fn ranks(
     signals.take(most).map(rank).collect()
 }
 
-/// Ranks all pods of a node for eviction, and keeps the selected ones.
+/// Ranks the pods of a node, and says what is reclaimed first where the threshold is crossed.
+///
+/// # Errors
+///
+/// Fails as [`eviction_rank`] does.
+pub fn eviction_rank_after_reclaim(
+    node: &Node,
+    options: &EvictionOptions,
+) -> Result<EvictionRank, Failure> {
+    let mut rank = eviction_rank(node, options)?;
+    if rank.is_crossed() && !rank.reclaim.is_empty() {
+        let reclaim = node_reclaim(node).ok();
+        rank.reclaimed = reclaim.and_then(|it| it.ahead(options.signal));
+    }
+    Ok(rank)
+}
+
+/// Ranks all pods of a node for eviction as [`eviction_rank_after_reclaim`] does, and keeps the selected ones.
 ///
 /// # Errors
 ///
@@ -240,7 +260,7 @@ pub fn eviction_rank_of(
     pods: &PodSelectors,
 ) -> Result<EvictionRank, Failure> {
     let unknown = node.unknown_pods().map(|it| it.text);
-    let mut rank = eviction_rank(node, options)?;
+    let mut rank = eviction_rank_after_reclaim(node, options)?;
     let namespace = pods.namespace.as_deref();
     rank.items.retain(|item| namespace.is_none_or(|name| name == item.pod.namespace));
     if pods.labels.is_some() {

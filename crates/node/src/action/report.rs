@@ -15,7 +15,9 @@ use kq_core::question::cgroup::plan::PlanInput;
 use kq_core::question::cgroup::{SharesOptions, tree_of_pods, tree_warnings};
 use kq_core::question::devices::list::{device_list, device_list_needs};
 use kq_core::question::doctor::{doctor, node_checks_needs};
-use kq_core::question::eviction::{EvictionOptions, eviction_needs, eviction_rank};
+use kq_core::question::eviction::{
+    EvictionOptions, crossed_thresholds, eviction_needs, eviction_rank_after_reclaim,
+};
 use kq_core::question::image_gc::explain::{image_disk, image_disk_needs};
 use kq_core::question::image_gc::{
     ImageGcOptions, Trigger, image_gc_needs, image_gc_plan, image_list, image_list_needs,
@@ -42,7 +44,7 @@ use kq_k8s::pod::ResourceName;
 use kq_managers::list::Asked;
 use kq_probe::subject::subjects;
 use kq_report::{Answered, Cgroup, CpuTime, Devices, NoAnswer, NodeAnswers, Reply, names};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// How long a probe of a plan would wait for the runtime; a plan sends none.
@@ -99,8 +101,10 @@ pub fn node_answers(snapshot: &mut Snapshot, options: &mut ReportOptions) -> Nod
     let roots = options.overrides.roots(snapshot).into_iter().map(|(_, root)| root).collect();
     let report = Report { snapshot, roots, options };
     let mut evictions = BTreeMap::new();
-    for (name, text) in names::EVICTION {
-        if let Some(signal) = Signal::from_text(text) {
+    let crossed = report.crossed();
+    for (at, (name, text)) in names::EVICTION.into_iter().enumerate() {
+        let is_asked = |it: &Signal| at < names::EVICTION_ALWAYS || crossed.contains(it);
+        if let Some(signal) = Signal::from_text(text).filter(is_asked) {
             let command = format!("evict rank --signal {text}");
             evictions.insert(name, report.answered(&command, report.rank(signal)));
         }
@@ -326,6 +330,13 @@ impl Report<'_> {
         reply(targets.plan())
     }
 
+    /// Returns the signals of which a threshold is crossed; none where that is unknown.
+    fn crossed(&self) -> BTreeSet<Signal> {
+        let node = self.kubelet(eviction_needs(None));
+        let crossed = node.ok().and_then(|node| crossed_thresholds(&node).ok());
+        crossed.into_iter().flatten().map(|it| it.threshold.signal).collect()
+    }
+
     fn rank(&self, signal: Signal) -> Asking<EvictionRank> {
         let options = EvictionOptions {
             signal,
@@ -333,7 +344,7 @@ impl Report<'_> {
             stats_file: None,
             is_stored: self.options.is_stored,
         };
-        reply(eviction_rank(&self.kubelet(eviction_needs(Some(signal)))?, &options)?)
+        reply(eviction_rank_after_reclaim(&self.kubelet(eviction_needs(Some(signal)))?, &options)?)
     }
 
     fn about(&self) -> Result<AdmissionNode, Failure> {
