@@ -21,7 +21,8 @@ pub struct PodAdmission {
 answer!("PodAdmission", PodAdmission; PodAdmission::headline);
 
 impl PodAdmission {
-    fn headline(&self) -> Headline {
+    /// Returns the kubelet's verdict.
+    pub fn headline(&self) -> Headline {
         self.explanation.headline()
     }
 }
@@ -36,7 +37,7 @@ impl Explanation {
             count => format!(" after the kubelet killed {count} pods for it (kq preempt explain)"),
         };
         match refusals.as_slice() {
-            [] => Headline::new("admitted", format!("{pod}: admitted on {node}{after}")),
+            [] => Headline::good("admitted", format!("{pod}: admitted on {node}{after}")),
             [Refusal { reason, message, .. }] => {
                 let text = format!("{pod}: refused by {node}{after}: {reason}: {message}");
                 Headline::new("refused", text)

@@ -1,7 +1,9 @@
 //! Renders whether a pod is admitted.
 
 use super::derivation::{shown, written};
-use super::report::{Check, CheckResult, Compared, Explanation, LedgerAmount, LedgerLine, Removed};
+use super::report::{
+    Check, CheckResult, Compared, LedgerAmount, LedgerLine, PodAdmission, Removed,
+};
 use kq_k8s::pod::ResourceName;
 use kq_output::doc::Doc;
 use kq_output::screen::Tone;
@@ -62,12 +64,13 @@ fn part((amounts, sum): &Sum<'_>, amount: i64) -> String {
 }
 
 /// Returns the verdict, the checks, and the compared amounts.
-pub fn table(explanation: &Explanation) -> Doc {
-    sums(explanation, Precision::Short)
+pub fn table(answer: &PodAdmission) -> Doc {
+    sums(answer, Precision::Short)
 }
 
-fn sums(explanation: &Explanation, amounts: Precision) -> Doc {
-    let mut doc = verdict(explanation);
+fn sums(answer: &PodAdmission, amounts: Precision) -> Doc {
+    let explanation = &answer.explanation;
+    let mut doc = verdict(answer);
     doc.add_apart(Rows::of(&explanation.checks).table(CHECKS));
     if !explanation.resources.is_empty() {
         let rows: Vec<Sum<'_>> = explanation.resources.iter().map(|sum| (amounts, sum)).collect();
@@ -77,17 +80,18 @@ fn sums(explanation: &Explanation, amounts: Precision) -> Doc {
 }
 
 /// Returns the kubelet's verdict, with its refusals where there are several.
-pub fn verdict(explanation: &Explanation) -> Doc {
-    let mut doc = Doc::headed(&explanation.headline().text);
-    if let several @ [_, _, ..] = explanation.refusals.as_slice() {
+pub fn verdict(answer: &PodAdmission) -> Doc {
+    let mut doc = Doc::headed(&answer.headline().with(&answer.basis).text);
+    if let several @ [_, _, ..] = answer.explanation.refusals.as_slice() {
         doc.extend(several.iter().map(|it| format!("  {}: {}", it.reason, it.message)));
     }
     doc
 }
 
 /// Returns the same with the ledger behind the sums.
-pub fn wide(explanation: &Explanation) -> Doc {
-    let mut doc = sums(explanation, Precision::Exact);
+pub fn wide(answer: &PodAdmission) -> Doc {
+    let explanation = &answer.explanation;
+    let mut doc = sums(answer, Precision::Exact);
     doc.blank();
     doc.line(explanation.pod.clone());
     doc.add(Rows::of(&explanation.resources).table(REQUESTED));

@@ -106,6 +106,8 @@ pub enum MissingFact {
     ProbeAction,
     /// The rank of a pod in the order of eviction.
     EvictionRank,
+    /// Whether the eviction manager has the node under pressure.
+    Pressure,
     /// The verdicts of garbage collection about a pod's images.
     ImageVerdict,
     /// Whether the kubelet preempts a pod, or others for it.

@@ -108,7 +108,7 @@ impl ExplainArgs {
     fn pod(&self, pod: &str) -> Result<Code, Failure> {
         let (about, pod) = self.admission.gather(pod)?;
         let answer = admit(&about, &pod, self.output != OutputFormat::Table)?;
-        self.output.write(&answer, |it| table(&it.explanation), |it| wide(&it.explanation))?;
+        self.output.write(&answer, table, wide)?;
         if self.output.is_for_people() {
             tell(&answer.basis);
         }

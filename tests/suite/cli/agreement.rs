@@ -488,3 +488,140 @@ fn a_restart_is_judged_by_the_configuration_on_the_disk() {
     let doctor: Value = ask(&snapshot, "doctor -o json").answer();
     assert_eq!(found(&doctor, "kubelet-restart"), ["not judged: the kubelet does not start"]);
 }
+
+/// Returns a question whose threshold of a disk is crossed: 14 of 100 GiB are left.
+fn crossed(line: &str, percent: &str) -> super::Ran {
+    let hard = format!("evictionHard={{\"nodefs.available\":\"{percent}\"}}");
+    kq(&format!("{line} {NODE}")).arg("--set").arg(hard).run()
+}
+
+#[test]
+fn nobody_is_evicted_first_where_the_reclaim_is_enough() {
+    let rank = |percent| -> Value {
+        crossed("evict rank --signal nodefs.available -o json", percent).answer()
+    };
+    let enough = rank("15%");
+    assert_eq!(enough["headline"]["code"], "reclaimed", "{enough}");
+    assert_eq!(enough["reclaimed"]["sufficiency"], "enough", "{enough}");
+    let doctor: Value = crossed("doctor -o json", "15%").answer();
+    let finding = doctor["items"].as_array().expect("findings").iter();
+    let mut finding = finding.filter(|it| it["id"] == "eviction");
+    let told = finding.next().expect("a finding")["leadsTo"].to_string();
+    assert!(told.contains("which is enough: no pod is evicted"), "{told}");
+    let short = rank("21%");
+    let text = short["headline"]["text"].as_str().expect("a sentence");
+    assert!(text.starts_with("batch/report-day is evicted first; "), "{text}");
+    // A soft threshold waits, and what nobody measured is open.
+    let soft = kq(&format!("evict rank --signal nodefs.available -o json {NODE}"))
+        .arg("--set")
+        .arg("evictionSoft={\"nodefs.available\":\"21%\"}")
+        .arg("--set")
+        .arg("evictionSoftGracePeriod={\"nodefs.available\":\"90s\"}")
+        .run();
+    let soft: Value = soft.answer();
+    let text = soft["headline"]["text"].as_str().expect("a sentence");
+    assert!(text.contains("is evicted first if the threshold stays crossed for 1m30s; "), "{text}");
+    let folder = changed(|it| {
+        it["runtime"]["found"]["value"]["images"] = json!({"tried": []});
+    });
+    let ran = kq("evict rank --signal nodefs.available -o json --snapshot s.json")
+        .arg("--set")
+        .arg("evictionHard={\"nodefs.available\":\"21%\"}")
+        .within(folder.path())
+        .run();
+    assert!(ran.stdout.contains("first if what is reclaimed is not enough; "), "{}", ran.text());
+}
+
+#[test]
+fn a_measured_pressure_that_the_node_object_does_not_report_is_open() {
+    let ran = crossed("admit explain shop/cart-0", "15%");
+    assert_eq!(ran.code, 3, "{}", ran.text());
+    assert!(ran.text().contains("the measured nodefs.available is below"), "{}", ran.text());
+    assert!(ran.stdout.contains("as far as is known"), "{}", ran.text());
+    // A critical pod is admitted under pressure.
+    let ran = crossed("admit explain kube-system/kube-proxy-x7k2p", "15%");
+    assert_eq!(ran.code, 0, "{}", ran.text());
+}
+
+#[test]
+fn a_threshold_of_the_images_disk_is_in_the_report() {
+    let folder = changed(|_| ());
+    let hard = "evictionHard={\"imagefs.available\":\"21%\"}";
+    let ran = kq("report -o page.html --snapshot s.json")
+        .arg("--set")
+        .arg(hard)
+        .within(folder.path())
+        .run();
+    let page = std::fs::read_to_string(folder.path().join("page.html")).expect("a page");
+    assert!(page.contains("Order for <code>imagefs.available"), "{}", ran.text());
+    assert!(!page.contains("threshold crossed</"), "the state is told");
+}
+
+#[test]
+fn a_deferred_resize_counts_nowhere_with_what_it_asks_for() {
+    let folder = changed(|it| {
+        let pods = it["pods"]["found"]["value"]["pods"].as_array_mut().expect("pods");
+        let cart = pods.iter_mut().find(|it| it["pod"]["metadata"]["name"] == "cart-0");
+        let cart = &mut cart.expect("the pod")["pod"];
+        cart["spec"]["containers"][0]["resources"]["requests"]["cpu"] = json!("3");
+        let deferred =
+            json!({ "type": "PodResizePending", "reason": "Deferred", "status": "True" });
+        cart["status"]["conditions"].as_array_mut().expect("conditions").push(deferred);
+        it["stateFiles"] = Value::Null;
+    });
+    let weight = |folder: &tempfile::TempDir| {
+        let ran = kq("doctor -o json --snapshot s.json").within(folder.path()).run();
+        let answer: Value = ran.answer();
+        let mut items = answer["items"].as_array().expect("findings").iter();
+        let found = items.find(|it| it["id"] == "cpu-weight").expect("a check");
+        found["facts"]["requestedMilliCpu"].clone()
+    };
+    assert_eq!(weight(&folder), weight(&changed(|_| ())));
+    let ran = kq("cgroup plan -o json --snapshot s.json").within(folder.path()).run();
+    assert!(ran.stdout.contains("shop/cart-0 counts with the resources"), "{}", ran.text());
+    let shares = |folder: &tempfile::TempDir| {
+        kq("cgroup shares --planned --snapshot s.json shop/cart-0")
+            .within(folder.path())
+            .run()
+            .stdout
+    };
+    assert_eq!(shares(&folder), shares(&changed(|_| ())));
+}
+
+#[test]
+fn a_file_that_only_an_older_kubelet_reads_is_no_damage() {
+    let folder = changed(|it| {
+        it["stateFiles"]["files"]["pod_status_manager_state"] = json!({ "read": "{" });
+    });
+    let ran = kq("doctor -v --snapshot s.json").within(folder.path()).run();
+    assert!(!ran.text().contains("pod_status_manager_state"), "{}", ran.text());
+    let ran = kq("doctor -v --kubelet-version 1.32 --snapshot s.json")
+        .arg("--set")
+        .arg("featureGates.InPlacePodVerticalScaling=true")
+        .within(folder.path())
+        .run();
+    assert!(ran.text().contains("pod_status_manager_state"), "{}", ran.text());
+}
+
+#[test]
+fn a_zero_of_a_flag_is_no_default() {
+    let folder = changed(|it| {
+        it["kubelet"]["found"]["value"]["flags"] = json!([
+            { "name": "max-pods", "value": "0" },
+            { "name": "minimum-image-ttl-duration", "value": "0s" },
+        ]);
+        let config = &mut it["kubeletConfig"]["found"]["value"]["value"];
+        let fields = config.as_object_mut().expect("fields");
+        fields.remove("maxPods");
+        fields.remove("imageMinimumGCAge");
+    });
+    let ask = |line: &str| kq(&format!("{line} --snapshot s.json")).within(folder.path()).run();
+    let policy: Value = ask("gc policy -o json").answer();
+    let mut items = policy["items"].as_array().expect("fields").iter();
+    let age = items.find(|it| it["name"] == "imageMinimumGCAge").expect("the field");
+    assert_eq!(age["value"], "0s", "{policy}");
+    assert_eq!(age["origin"], "--minimum-image-ttl-duration of the kubelet", "{policy}");
+    let allocatable = ask("allocatable");
+    let pods = allocatable.stdout.lines().find(|line| line.starts_with("pods")).expect("a row");
+    assert_eq!(pods.split_whitespace().nth(1), Some("0"), "{}", allocatable.text());
+}

@@ -232,6 +232,7 @@ before:
   text: >-
     dead containers are removed, then unused images; no pod is evicted if that is
     enough (kq gc dry-run --trigger eviction)
+reclaimed: null
 first:
   oneOf:
   - namespace: shop

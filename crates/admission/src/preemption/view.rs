@@ -21,7 +21,7 @@ const SPARED: &[Column<Spared>] = &[
 /// Shows the result for the pod, and the victims.
 pub fn table(answer: &PodPreemption) -> Doc {
     let explanation = &answer.preemption;
-    let mut doc = Doc::headed(&answer.headline().text);
+    let mut doc = Doc::headed(&answer.headline().with(&answer.basis).text);
     match explanation.refusals.as_slice() {
         [] | [_] => {}
         _ => doc.line("it reports one of these, at random:"),

@@ -18,7 +18,8 @@ pub fn wide(answer: &PreemptionCause) -> Doc {
 
 /// What others wrote comes last: it can be long, and nothing of it is cut.
 fn shown(answer: &PreemptionCause, is_wide: bool) -> Doc {
-    let mut doc = Doc::headed(&answer.headline().text).and(reasons(answer, is_wide));
+    let mut doc =
+        Doc::headed(&answer.headline().with(&answer.basis).text).and(reasons(answer, is_wide));
     if !answer.evidence.is_empty() {
         doc.add_apart(evidence(answer));
     }

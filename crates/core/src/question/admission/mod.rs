@@ -238,6 +238,7 @@ impl AdmissionNode {
             let unknown = names(&unknown);
             basis.assume(format!("no {unknown}: not in the Node object"));
         }
+        basis.lack_all(start_pressure::unreported(self, pod, &short));
         let admission = admit_under_pressure(&short, pod, &self.node.kubelet.rules);
         let exception = match &admission {
             Admission::NoPressure | Admission::Refused(_) => None,

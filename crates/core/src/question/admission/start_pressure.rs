@@ -1,10 +1,11 @@
-//! The pressure that the eviction manager of a starting kubelet finds before its pods are admitted.
+//! The pressure that the eviction manager finds by the measurements: of a starting kubelet before its pods are admitted, and
+//! of a running one before the Node object reports it.
 
 use super::AdmissionNode;
 use crate::question::eviction::crossed_thresholds;
 use crate::question::measured::stats;
 use kq_admission::Refusal;
-use kq_answer::{Basis, Failure};
+use kq_answer::{Basis, Failure, Missing, MissingFact};
 use kq_eviction::{admit_under_pressure, node_conditions, observe};
 use kq_facts::kubelet_config::PressureCondition;
 use kq_facts::node::Node;
@@ -41,6 +42,34 @@ pub fn start_pressure(
         );
     }
     Ok(found)
+}
+
+/// Returns what is not known of the admission of a pod: a threshold is measured as crossed, the Node object does not report
+/// its condition, and the pod would be refused under it. The eviction manager looks every ten seconds
+/// (`monitoringInterval`, `pkg/kubelet/kubelet.go`).
+pub fn unreported(
+    about: &AdmissionNode,
+    pod: &Pod,
+    reported: &[PressureCondition],
+) -> Option<Missing> {
+    let rules = &about.node.kubelet.rules;
+    let crossed = crossed_thresholds(&about.node).ok()?;
+    let new = crossed.iter().filter(|it| !reported.contains(&it.threshold.signal.condition()));
+    let new: Vec<_> = new.collect();
+    let mut conditions = reported.to_vec();
+    conditions.extend(node_conditions(new.iter().map(|it| &it.threshold)));
+    let is_refused =
+        |conditions: &[PressureCondition]| !admit_under_pressure(conditions, pod, rules).admitted();
+    if is_refused(reported) || !is_refused(&conditions) {
+        return None;
+    }
+    let signals: Vec<&str> = new.iter().map(|it| it.threshold.signal.as_str()).collect();
+    let text = format!(
+        "whether the kubelet refuses the pod under pressure: the measured {} is below its threshold, and the Node object \
+         does not report the condition",
+        signals.join(", ")
+    );
+    Some(Missing::new(MissingFact::Pressure, text).with_flags(["--node-file"]))
 }
 
 /// Returns true if each signal with a threshold was measured.

@@ -117,7 +117,7 @@ fn stored_devices(snapshot: &Snapshot) -> Content<'_> {
 }
 
 /// Until 1.32 the kubelet remembers pods in one file.
-fn has_one_file_of_pods(node: &Node) -> bool {
+pub fn has_one_file_of_pods(node: &Node) -> bool {
     !node.kubelet.version.has_two_files_of_pods()
 }
 
@@ -140,7 +140,7 @@ fn known<'n>(node: &'n Node, pods: &'n NodePods<'n>, is_of_node: bool) -> Verify
         strict_cpu_reservation: strict,
         memory_policy: says("memoryManagerPolicy").then_some(config.memory_manager_policy.as_str()),
         layouts: KnownLayouts::of(&node.kubelet.rules),
-        unread: if is_of_node { unread(node) } else { BTreeSet::new() },
+        unread: if is_of_node { unread_state_files(node) } else { BTreeSet::new() },
         // Before 1.36 there is no gate that could be on.
         knows_gates: says("featureGates")
             || node.kubelet.version_origin != Origin::Assumed
@@ -158,7 +158,7 @@ fn known<'n>(node: &'n Node, pods: &'n NodePods<'n>, is_of_node: bool) -> Verify
 }
 
 /// Returns the files that the node's kubelet does not read at its start.
-fn unread(node: &Node) -> BTreeSet<StateFile> {
+pub fn unread_state_files(node: &Node) -> BTreeSet<StateFile> {
     let (version, gates) = (node.kubelet.version, node.kubelet.rules.gates);
     let mut unread = BTreeSet::new();
     if !gates.enabled(Gate::DynamicResourceAllocation) {
