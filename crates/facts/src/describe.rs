@@ -166,7 +166,11 @@ pub fn describe(sources: NodeSources<'_>) -> Result<NodeConfig, DescribeError> {
     let cgroup_driver = CgroupDriver::of_field(&config.cgroup_driver);
     let (cgroup_driver, driver_origin) = live.driver(cgroup_driver, sources.config, version);
     config.cgroup_driver = cgroup_driver.to_string();
-    let capacity = capacity(sources, &mut live, &mut facts);
+    let mut capacity = capacity(sources, &mut live, &mut facts);
+    if !config.local_storage_capacity_isolation {
+        // The disk is then no resource of the node (`Start`, `pkg/kubelet/cm/container_manager_linux.go`).
+        capacity.remove(&ResourceName::from("ephemeral-storage"));
+    }
     let cpus = capacity
         .get(&ResourceName::Cpu)
         .and_then(kq_k8s::quantity::Quantity::as_units)

@@ -60,6 +60,17 @@ fn an_image_is_removed_once() {
 }
 
 #[test]
+fn a_disk_that_no_threshold_finds_short_has_its_collection() {
+    // 11Gi are left: above the 10Gi of eviction, and more than a collection can free is wanted.
+    let answer: Value = kq(&format!("what-if disk 89 -o json {NODE}")).run().answer();
+    let [collection] = &found(&answer, "image-gc")[..] else { panic!("{answer}") };
+    let failure = "(89% of 100.0 GiB used). Failed to free sufficient space";
+    assert!(collection.contains(failure), "{collection}");
+    let plan = kq(&format!("gc dry-run --at-usage 89 {NODE}")).run();
+    assert!(plan.stdout.contains(failure), "{}", plan.text());
+}
+
+#[test]
 fn what_is_too_old_goes_before_the_disk_is_measured() {
     for line in ["gc dry-run", "doctor"] {
         let ran = kq(&format!("{line} --set imageMaximumGCAge=48h {NODE}")).run();

@@ -2,12 +2,12 @@
 
 use super::image_gc::{ImageGcAnswer, ImageGcOptions, Trigger, image_gc_plan};
 use kq_answer::Failure;
-use kq_eviction::{
-    Layout, ReclaimAhead, ReclaimFunction, ReclaimOutcome, Sufficiency, reclaim_functions,
-};
+use kq_eviction::{Layout, ReclaimFunction, ReclaimOutcome, reclaim_functions};
 use kq_facts::kubelet_config::Signal;
 use kq_facts::node::Node;
 use std::collections::BTreeMap;
+
+pub use kq_eviction::{ReclaimAhead, Sufficiency};
 
 /// What is reclaimed under disk pressure, as `kq gc dry-run --trigger eviction` computes it.
 #[derive(Debug)]
@@ -27,6 +27,16 @@ pub struct NodeReclaim {
 /// Fails where the images or the containers are not known.
 pub fn node_reclaim(node: &Node) -> Result<NodeReclaim, Failure> {
     image_gc_plan(node, &ImageGcOptions::new(Trigger::Eviction)).map(NodeReclaim::of)
+}
+
+/// Returns true if the eviction manager removes images now; without pressure, the plan is of one that is assumed.
+pub fn removes_images(answer: &ImageGcAnswer) -> bool {
+    let Some(pressure) = &answer.pressure else { return false };
+    let removes = |signal| {
+        reclaim_functions(signal, pressure.layout.layout())
+            .contains(&ReclaimFunction::DeleteUnusedImages)
+    };
+    pressure.acts.iter().any(|act| removes(act.signal))
 }
 
 impl NodeReclaim {

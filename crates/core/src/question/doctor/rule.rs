@@ -7,12 +7,12 @@ use super::wording::{
 };
 use crate::kubelet_start::StartFinding;
 use crate::question::eviction::{amount_beside, amount_of};
+use crate::question::reclaim::ReclaimAhead;
 use kq_admission::preemption::ReadmissionResult;
 use kq_answer::{Rule, RuleFinding, Severity, Subject, Topic, Wording};
 use kq_cgroup::live::checks::NotRequested;
 use kq_cgroup::live::difference::Verdict;
 use kq_cgroup::live::set_by::SetBy;
-use kq_eviction::ReclaimAhead;
 use kq_facts::certificates::CertificateUsage;
 use kq_facts::timestamp::Timestamp;
 use serde::Serialize;

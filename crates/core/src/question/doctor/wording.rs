@@ -1,7 +1,7 @@
 //! The parts of the sentences of the node checks that depend on facts.
 
+use crate::question::reclaim::ReclaimAhead;
 use kq_admission::preemption::ReadmissionResult;
-use kq_eviction::ReclaimAhead;
 use kq_facts::certificates::CertificateUsage;
 use kq_output::units::{bytes, counted};
 

@@ -6,10 +6,9 @@ use crate::question::admission::{AdmissionNode, start_pressure};
 use crate::question::eviction::{EvictionOptions, crossed_thresholds, eviction_rank};
 use crate::question::image_gc::{ImageGcOptions, Trigger, image_gc_plan};
 use crate::question::measured::stats;
-use crate::question::reclaim::{NodeReclaim, node_reclaim};
+use crate::question::reclaim::{NodeReclaim, Sufficiency, node_reclaim, removes_images};
 use crate::what_if::{OpenCause, PodResult};
 use kq_answer::{Basis, Failure, Missing, MissingFact};
-use kq_eviction::Sufficiency;
 use kq_facts::filesystems::FolderRole;
 use kq_facts::kubelet_config::Signal;
 use kq_facts::lookup::Lookup;
@@ -194,7 +193,11 @@ impl Transition<'_> {
     /// Returns the node once the eviction manager has removed images; `None`: it removes none.
     pub(super) fn after_images(&self) -> Option<Node> {
         let node = self.after.kubelet().ok()?;
-        let plan = image_gc_plan(node, &ImageGcOptions::new(Trigger::Eviction)).ok()?.plan;
+        let answer = image_gc_plan(node, &ImageGcOptions::new(Trigger::Eviction)).ok()?;
+        if !removes_images(&answer) {
+            return None;
+        }
+        let plan = answer.plan;
         let freed = plan.freed.real_bytes?;
         let gone = plan.items.iter().filter(|it| it.verdict.is_removal());
         let gone: BTreeSet<String> = gone.map(|it| it.id.clone()).collect();
