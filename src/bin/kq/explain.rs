@@ -84,7 +84,16 @@ impl Args {
             fold.push(text.as_bytes());
             return self.show_log(&fold.finish());
         }
-        self.message(explain_message(&text))
+        let explained = explain_message(&text);
+        if explained.is_err() && text.contains('\n') {
+            let mut fold = LogFold::default();
+            fold.push(text.as_bytes());
+            let log = fold.finish();
+            if !log.kinds.is_empty() {
+                return self.show_log(&log);
+            }
+        }
+        self.message(explained)
     }
 
     /// Folds a file; one line is a message.
@@ -97,9 +106,14 @@ impl Args {
             return Err(Failure::usage(anyhow!("no message"))
                 .hint("kq explain 'MESSAGE', or journalctl -u kubelet | kq explain -"));
         }
-        match &log.only {
-            Some(line) => self.message(explain_message(line)),
-            None => self.show_log(&log),
+        if let Some(line) = &log.only {
+            return self.message(explain_message(line));
+        }
+        // A terminal may have parted one message.
+        let whole = log.whole.as_deref().filter(|_| !log.is_known());
+        match whole.map(explain_message) {
+            Some(Ok(explained)) => self.message(Ok(explained)),
+            _ => self.show_log(&log),
         }
     }
 

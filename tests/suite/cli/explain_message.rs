@@ -434,3 +434,25 @@ fn quotes_of_web_pages_are_quotes() {
     let found = kq_core::explain::explain_message(cut).expect("a message");
     assert!(!found.summary.contains("...."), "{}", found.summary);
 }
+
+#[test]
+fn statuses_and_logs_in_json_are_read_as_they_are_pasted() {
+    let folded = |text: &str| kq("explain -").stdin(text).run();
+    let log = r#"{"log":"E1122 03:07:41.123456    1234 kubelet.go:1567] \"Image garbage collection failed once\" err=\"failed to get imageFs info: unable to find data in memory cache\"\n","stream":"stderr"}"#;
+    let ran = folded(log);
+    assert!(ran.stdout.starts_with("cAdvisor has no statistics"), "{}", ran.text());
+    let described = "State:          Waiting\n  Reason:       CrashLoopBackOff\nLast State:     Terminated\n  \
+                     Reason:       OOMKilled\n  Exit Code:    137\n";
+    let pods = "NAME        READY   STATUS             RESTARTS      AGE\n\
+                web-7xkqp   0/1     OOMKilled          12 (3m ago)   1h\n\
+                web-abcde   0/1     CrashLoopBackOff   0             2h\n";
+    for text in [described, pods] {
+        let ran = folded(text);
+        assert_eq!(ran.code, 0, "{}", ran.text());
+        assert!(ran.stdout.starts_with("2 kinds of problems"), "{}", ran.text());
+        let ran = kq("explain").arg(text).run();
+        assert!(ran.stdout.starts_with("2 kinds of problems"), "{}", ran.text());
+    }
+    // Fields without a reason tell nothing.
+    assert_eq!(folded("Name: web\nNamespace: shop\n").code, 3);
+}

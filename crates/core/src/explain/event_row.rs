@@ -38,6 +38,55 @@ impl<'t> EventRow<'t> {
     }
 }
 
+/// What kubectl shows of a status without a sentence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum StatusText<'t> {
+    /// A word that may be a reason: of a field `Reason: OOMKilled`, or of the column STATUS of a pod.
+    Word(&'t str),
+    /// A field or headings that tell no reason.
+    Other,
+}
+
+impl<'t> StatusText<'t> {
+    /// Takes a line of `kubectl describe`, of YAML, or of `kubectl get pods` apart; `None`: it is no such line.
+    pub fn of(text: &'t str) -> Option<Self> {
+        let text = text.trim().trim_start_matches("- ");
+        if let Some((key, value)) = text.split_once(':')
+            && is_field(key)
+            && (value.is_empty() || value.starts_with(char::is_whitespace))
+        {
+            let value = value.trim().trim_matches(['"', '\'', ',']);
+            let is_reason = matches!(key.trim_matches('"'), "Reason" | "reason" | "Status");
+            return Some(match is_reason && !value.is_empty() && !value.contains(' ') {
+                true => Self::Word(value),
+                false => Self::Other,
+            });
+        }
+        let words: Vec<&str> = text.split_whitespace().take(5).collect();
+        if words.len() > 2
+            && text.bytes().all(|it| it.is_ascii_uppercase() || b" -()/".contains(&it))
+        {
+            return Some(Self::Other);
+        }
+        // [NAMESPACE] NAME READY STATUS RESTARTS AGE
+        let ready = words.iter().take(3).position(|word| is_ready(word)).filter(|at| *at > 0)?;
+        words.get(ready + 1).map(|word| Self::Word(word))
+    }
+}
+
+/// Returns true for the name of a field.
+fn is_field(key: &str) -> bool {
+    let is_sign = |it: u8| it.is_ascii_alphanumeric() || b" -_/\"".contains(&it);
+    let words = key.split_whitespace().count();
+    (1..4).contains(&words) && key.len() < 40 && key.bytes().all(is_sign)
+}
+
+/// Returns true for `1/2`.
+fn is_ready(word: &str) -> bool {
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|it| it.is_ascii_digit());
+    word.split_once('/').is_some_and(|(ready, all)| is_number(ready) && is_number(all))
+}
+
 /// Returns the first word, and the text after it.
 fn word(text: &str) -> Option<(&str, &str)> {
     let text = text.trim_start();

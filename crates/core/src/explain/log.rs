@@ -3,9 +3,12 @@
 //! Memory does not grow with the log: a kind is a row of the table, a line is looked at up to a limit, and kinds that kq does
 //! not know are counted up to a limit.
 
+use super::event_row::StatusText;
 use super::klog_value::OpenValue;
 use super::line::{LONGEST_LINE, Line, first_bytes};
-use super::message::{Known, MessageExplanation, explain_message, recognise_line, shown};
+use super::message::{
+    Known, MessageExplanation, explain_message, of_status, recognise_line, shown,
+};
 use super::secrets::masked;
 use super::table::Rank;
 use kq_answer::{Basis, answer};
@@ -39,6 +42,9 @@ pub struct LogExplanation {
     /// The line, if there is one alone.
     #[serde(skip)]
     pub only: Option<String>,
+    /// The lines, if they may be one message that a terminal has parted.
+    #[serde(skip)]
+    pub whole: Option<String>,
     /// The basis of the answer.
     #[serde(flatten)]
     pub basis: Basis,
@@ -104,9 +110,13 @@ pub struct LogFold {
     unknown: BTreeMap<String, Seen>,
     foreign: BTreeMap<String, Seen>,
     information: u64,
+    /// Lines of a status without a reason.
+    fields: u64,
     unnamed: u64,
     /// The first line.
     only: Option<String>,
+    /// All lines, where they are few.
+    whole: Option<String>,
 }
 
 impl LogFold {
@@ -152,6 +162,12 @@ impl LogFold {
     fn line(&mut self, text: &str) {
         self.lines += 1;
         self.only = (self.lines == 1).then(|| text.to_owned());
+        let whole = if self.lines == 1 { Some(String::new()) } else { self.whole.take() };
+        self.whole = whole.filter(|it| it.len() + text.len() < LONGEST_LINE).map(|mut it| {
+            it.push_str(text);
+            it.push('\n');
+            it
+        });
         let line = Line::of(text);
         if line.texts.is_empty() {
             return;
@@ -162,6 +178,13 @@ impl LogFold {
             // A step of the kubelet's work is information, also where kq knows its place.
             Ok(known) if known.is_step() => self.information += 1,
             Ok(known) => self.known(&known, text),
+            Err(unknown) if unknown.speaker.is_none() && unknown.place.is_none() => {
+                match (of_status(text), StatusText::of(text)) {
+                    (Some(known), _) => self.known(&known, text),
+                    (None, Some(_)) => self.fields += 1,
+                    (None, None) => self.unnamed += 1,
+                }
+            }
             Err(unknown) => {
                 let is_problem = level.is_none_or(|level| level != 'I');
                 match (unknown.speaker.as_deref(), unknown.place) {
@@ -202,6 +225,11 @@ impl LogFold {
         if let Some(value) = self.value.take() {
             self.line(&value.cut());
         }
+        // Fields tell what a reason is about; alone they tell nothing.
+        match self.kinds.is_empty() {
+            true => self.unnamed += self.fields,
+            false => self.information += self.fields,
+        }
         let mut kinds: Vec<LogKind> = self.kinds.into_values().filter_map(kind).collect();
         kinds.sort_by_key(|kind| (std::cmp::Reverse(kind.rank), std::cmp::Reverse(kind.count)));
         let unknown = others(self.unknown);
@@ -216,6 +244,7 @@ impl LogFold {
             information: self.information,
             unnamed: self.unnamed,
             only: self.only,
+            whole: self.whole.filter(|text| !is_log(text)),
             basis: Basis::default(),
         }
     }

@@ -1,6 +1,7 @@
 //! The explanation of one message.
 
 use super::derived::{derive, size_and_bytes};
+use super::event_row::StatusText;
 use super::klog_value::on_one_line;
 use super::line::Line;
 use super::secrets::masked;
@@ -174,11 +175,7 @@ impl Known {
 ///
 /// If it is none of the messages that kq knows.
 pub fn explain_message(text: &str) -> Result<MessageExplanation, UnknownMessage> {
-    let as_written = |unknown| match Table::get().reason(text.trim()) {
-        Some(reason) => recognise(reason),
-        None => Err(unknown),
-    };
-    match recognise(text).or_else(as_written) {
+    match recognise(text).or_else(|unknown| of_status(text).ok_or(unknown)) {
         Ok(known) => Ok(known.explain()),
         Err(unknown) => of_reason(text, &unknown)
             .or_else(|| {
@@ -187,6 +184,15 @@ pub fn explain_message(text: &str) -> Result<MessageExplanation, UnknownMessage>
             })
             .ok_or(unknown),
     }
+}
+
+/// Finds the reason that a text is, or that a line of a status has.
+pub(super) fn of_status(text: &str) -> Option<Known> {
+    let word = match StatusText::of(text) {
+        Some(StatusText::Word(word)) => word,
+        Some(StatusText::Other) | None => text.trim(),
+    };
+    recognise(Table::get().reason(word)?).ok()
 }
 
 /// Explains the reason of an event whose message kq does not know.
@@ -247,7 +253,7 @@ impl MessageExplanation {
 pub(super) fn recognise(text: &str) -> Result<Known, UnknownMessage> {
     let text = on_one_line(&masked(text));
     // A line of a log within a text of JSON, without that.
-    let text = match text.contains("] \\\"") {
+    let text = match text.contains("] \\\"") && !is_json(&text) {
         true => text.replace("\\\"", "\""),
         false => text,
     };
@@ -263,6 +269,12 @@ pub(super) fn recognise(text: &str) -> Result<Known, UnknownMessage> {
         }
     }
     Err(last.unwrap_or(UnknownMessage { speaker: None, place: None, reason: None }))
+}
+
+/// Returns true for an object, whose texts have their escapes.
+fn is_json(text: &str) -> bool {
+    let object = text.find('{').map(|at| text[at..].trim());
+    object.is_some_and(|it| serde_json::from_str::<serde::de::IgnoredAny>(it).is_ok())
 }
 
 /// Returns a text whose lines are joined without a blank.
