@@ -636,3 +636,29 @@ fn a_zero_of_a_flag_is_no_default() {
     let pods = allocatable.stdout.lines().find(|line| line.starts_with("pods")).expect("a row");
     assert_eq!(pods.split_whitespace().nth(1), Some("0"), "{}", allocatable.text());
 }
+
+#[test]
+fn a_dead_kubelet_starts_with_what_its_files_say_now() {
+    let dead = |change: &dyn Fn(&mut Value)| {
+        changed(|it| {
+            it["kubelet"] = json!({ "found": null, "tried": [{ "source": "/proc", "reason": "no process kubelet" }] });
+            change(&mut it["kubeletConfig"]["found"]["value"]["value"]);
+        })
+    };
+    let ask = |folder: &tempfile::TempDir, line: &str| {
+        kq(&format!("{line} --snapshot s.json")).within(folder.path()).run()
+    };
+    // The Node object is of the kubelet before.
+    let fewer = dead(&|config| config["maxPods"] = json!(3));
+    for line in ["admit explain --kubelet-restart", "what-if kubelet-restart"] {
+        let ran = ask(&fewer, line);
+        assert_eq!(ran.code, 1, "{line}: {}", ran.text());
+        assert!(ran.text().contains("OutOfpods"), "{line}: {}", ran.text());
+    }
+    let doctor: Value = ask(&fewer, "doctor -o json").answer();
+    assert_eq!(found(&doctor, "kubelet-restart").len(), 5, "{doctor}");
+    // The tree shows the driver that it ran with.
+    let driver = dead(&|config| config["cgroupDriver"] = json!("systemd"));
+    let ran = ask(&driver, "what-if kubelet-restart");
+    assert!(ran.stdout.contains("drivers-differ"), "{}", ran.text());
+}

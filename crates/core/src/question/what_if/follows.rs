@@ -36,17 +36,25 @@ fn limit_pods(state: &mut NodeState, more: i64) {
 }
 
 /// Returns the node after changes with the capacity and the allocatable resources that its kubelet reports then: the
-/// Node object changes by as much as their computation does. `None`: they do not change.
-pub fn with_allocatable(before: &Described<'_>, after: &Described<'_>) -> Option<NodeState> {
+/// Node object changes by as much as their computation does. A kubelet that starts reports no more than follows from its
+/// configuration, whatever the Node object has of the one before. `None`: they do not change.
+pub fn with_allocatable(
+    before: &Described<'_>,
+    after: &Described<'_>,
+    restarts: bool,
+) -> Option<NodeState> {
     let (old, new) = (before.node().ok()?, after.node().ok()?);
     let reported = &after.state.snapshot.node.value()?.status;
+    let knows_config = restarts && !after.state.has_assumed_config;
     let mut changed = Vec::new();
     for (name, new) in new.allocatable.status.iter() {
-        let Some(old) = old.allocatable.status.get(name).filter(|old| old.compare(new).is_ne())
-        else {
-            continue;
-        };
         let Some(reported) = reported.allocatable.get(name) else { continue };
+        // Of a disk, both are rounded in another way.
+        let is_exact = name.hugepage_size().is_some()
+            || matches!(name, ResourceName::Cpu | ResourceName::Memory);
+        let is_less = knows_config && is_exact && reported.compare(new).is_gt();
+        let old = old.allocatable.status.get(name);
+        let Some(old) = old.filter(|old| old.compare(new).is_ne() || is_less) else { continue };
         // The kubelet may reserve more than is known; less than its configuration says it does not reserve.
         let amount = match reported.compare(old).is_lt() {
             false => new.clone(),
@@ -62,8 +70,13 @@ pub fn with_allocatable(before: &Described<'_>, after: &Described<'_>) -> Option
         };
         changed.push((name.clone(), amount));
     }
+    let reports_others = |count: i64| {
+        let reported = reported.allocatable.get(&ResourceName::from("pods"));
+        knows_config && reported.is_some_and(|it| it.value() != count)
+    };
     let (old, new) = (old.most_pods(), new.most_pods());
-    if changed.is_empty() && old == new {
+    let is_same_count = old == new && !reports_others(new);
+    if changed.is_empty() && is_same_count {
         return None;
     }
     let mut state = after.state.clone();
@@ -78,7 +91,7 @@ pub fn with_allocatable(before: &Described<'_>, after: &Described<'_>) -> Option
     for (name, amount) in changed {
         status.allocatable.insert(name, amount);
     }
-    if old != new {
+    if !is_same_count {
         let name = ResourceName::from("pods");
         let count = Quantity::from_units(new, Format::DecimalSi);
         status.capacity.insert(name.clone(), count.clone());

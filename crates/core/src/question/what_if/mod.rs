@@ -48,20 +48,20 @@ pub fn what_if_needs() -> Needs {
 /// it is not known, or the kubelet does not start with it.
 pub fn restarted(node: &Node) -> Option<Node> {
     let before = NodeState::of(node.snapshot.clone(), node.overrides.clone()).ok()?;
-    if !before.knows_files() {
+    if !before.knows_files() && !before.config().value.is_object() {
         return None;
     }
     let mut after = before.clone();
-    if !after.start().problems.is_empty() {
+    if before.knows_files() && !after.start().problems.is_empty() {
         return None;
     }
     let started = after.node().ok()?;
     let is_same = started.kubelet.config == node.kubelet.config
         && started.kubelet.rules.gates == node.kubelet.rules.gates;
-    if is_same {
+    let settled = with_allocatable(&Described::new(&before), &Described::new(&after), true);
+    if is_same && settled.is_none() {
         return None;
     }
-    let settled = with_allocatable(&Described::new(&before), &Described::new(&after));
     settled.unwrap_or(after).node().ok()
 }
 
@@ -77,8 +77,9 @@ pub fn what_if(
 ) -> Result<WhatIf, Failure> {
     let mut basis = Basis::default();
     basis.warn_all(WarningCode::PodManifest.each(&files.notes));
-    let before = &before.with_defaults(&mut basis);
-    let mut after = before.clone();
+    let configured = before.with_defaults(&mut basis);
+    let before = &configured.as_it_ran();
+    let mut after = configured.clone();
     let mut resized = Vec::new();
     for change in changes {
         resized.extend(apply::apply(before, &mut after, change, files, &mut basis)?);
@@ -97,7 +98,7 @@ pub fn what_if(
     let before = Described::new(before);
     let mut resizes = Resizes::default();
     if starts != Some(false) {
-        if let Some(settled) = with_allocatable(&before, &Described::new(&after)) {
+        if let Some(settled) = with_allocatable(&before, &Described::new(&after), restarts) {
             after = settled;
         }
         resizes = Resizes::answered(before.state, &mut after, &resized)?;

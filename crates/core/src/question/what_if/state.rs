@@ -163,6 +163,32 @@ impl NodeState {
         state
     }
 
+    /// Returns the node as its kubelet left it, where none runs: with the cgroup driver that made the tree.
+    pub fn as_it_ran(&self) -> Self {
+        self.with_driver_of_tree().unwrap_or_else(|| self.clone())
+    }
+
+    fn with_driver_of_tree(&self) -> Option<Self> {
+        if self.snapshot.kubelet.found.is_some() {
+            return None;
+        }
+        let node = self.node().ok()?;
+        let tree = self.snapshot.cgroups.value()?;
+        let mut made = node.roots.iter().filter(|(_, root)| tree.get(root).is_some());
+        let (Some((driver, _)), None) = (made.next(), made.next()) else { return None };
+        if *driver == node.settings().ok()?.cgroup_driver {
+            return None;
+        }
+        let mut state = self.clone();
+        let mut config = state.config();
+        Arc::make_mut(&mut config.value)
+            .as_object_mut()?
+            .insert("cgroupDriver".to_owned(), driver.to_string().into());
+        state.put_config(config);
+        let follows = state.node().ok()?.settings().ok()?.cgroup_driver == *driver;
+        follows.then_some(state)
+    }
+
     /// Makes the node.
     ///
     /// # Errors
