@@ -77,7 +77,7 @@ pub(super) fn checks(
         };
         add(check, fails, because);
     }
-    if !rules.gates.enabled(Gate::PodLevelResources) {
+    if !rules.gates.enabled(Gate::PodLevelResources) && rules.refuses_pod_level_resources() {
         let fails = refused_after_all(pod, rules).is_some();
         let because = match fails {
             true => CheckReason::PodLevelResourcesOff,

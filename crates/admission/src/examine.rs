@@ -175,7 +175,7 @@ pub fn refused_after_all(pod: &Pod, rules: &KubeletRules) -> Option<Refusal> {
         .resources
         .as_ref()
         .is_some_and(|own| is_pod_level_set(own, false, !rules.pod_level_hugepages()));
-    (has_own && !is_on).then(|| {
+    (has_own && !is_on && rules.refuses_pod_level_resources()).then(|| {
         Refusal::new("PodLevelResourcesNotSupported", "PodLevelResources feature gate is disabled")
     })
 }

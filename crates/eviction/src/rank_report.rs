@@ -120,6 +120,15 @@ impl EvictionRank {
 
     /// Returns who is evicted first, and how much is left until then.
     fn headline(&self) -> Headline {
+        let own = self.by_thresholds();
+        let lacks = |fact| self.basis.missing.iter().any(|it| it.fact == fact);
+        match lacks(MissingFact::KubeletConfig) {
+            true => Headline::new("unknown", format!("with the default thresholds, {}", own.text)),
+            false => own,
+        }
+    }
+
+    fn by_thresholds(&self) -> Headline {
         let nearest = self.thresholds.iter().filter(|it| it.margin.is_some());
         let nearest = nearest.min_by_key(|it| it.margin);
         let margin = nearest.and_then(|it| it.margin);
@@ -134,6 +143,20 @@ impl EvictionRank {
         if let Some(ahead) = self.reclaimed.filter(|it| it.sufficiency == Sufficiency::Enough) {
             let text = format!("no pod is evicted: {} is enough; {left}", ahead.removed());
             return Headline::new("reclaimed", text);
+        }
+        if self.thresholds.is_empty() && self.basis.missing.is_empty() {
+            let text = format!("no pod is evicted for {}: it has no threshold", self.signal);
+            return Headline::new("no-threshold", text);
+        }
+        let over: Vec<&String> = self.over_own_limits().collect();
+        if let [pod, more @ ..] = over.as_slice() {
+            let others = match more.len() {
+                0 => String::new(),
+                more => format!(" and {}", counted(more, "other")),
+            };
+            let text =
+                format!("{pod}{others} above a limit of its own is evicted before any; {left}");
+            return Headline::new("over-limit", text);
         }
         let is = if self.is_crossed() { "is" } else { "would be" };
         let when = self.condition_of_eviction();

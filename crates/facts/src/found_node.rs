@@ -106,6 +106,10 @@ impl Live<'_> {
 /// `KubeletCgroupDriverFromCRI` is on from 1.31, and locked from 1.34 on.
 pub fn asks_runtime_for_driver(config: &ConfigSource, version: KubeletVersion) -> bool {
     let gate = config.value.get("featureGates").and_then(|it| it.get("KubeletCgroupDriverFromCRI"));
-    let is_off = gate.and_then(serde_json::Value::as_bool) == Some(false);
-    version.asks_runtime_for_driver() && (!is_off || version.locks_runtime_driver())
+    asks_for_driver(gate.and_then(serde_json::Value::as_bool), version)
+}
+
+/// Returns true if a kubelet with this value of the gate asks the runtime for its cgroup driver.
+pub fn asks_for_driver(gate: Option<bool>, version: KubeletVersion) -> bool {
+    version.asks_runtime_for_driver() && (gate != Some(false) || version.locks_runtime_driver())
 }

@@ -33,9 +33,12 @@ pub fn config_source(snapshot: &Snapshot) -> ConfigSource {
         origins: origins.collect(),
         value: config.value.clone(),
         source: config.read_as,
+        by_flag: config.by_flag.clone(),
         ..ConfigSource::default()
     };
-    let flags = snapshot.kubelet.value().map(|process| process.interpreted().settings);
+    let on_disk = snapshot.kubelet_config_on_disk.value();
+    let process = snapshot.kubelet.value().or_else(|| on_disk?.process.as_ref());
+    let flags = process.map(|process| process.interpreted().settings);
     for setting in flags.iter().flatten() {
         // What the kubelet says of its configuration leaves out a zero and an empty text.
         if found.value.get(setting.field).is_none() && is_zero(&setting.text) {

@@ -256,6 +256,7 @@ impl GivenConfig {
             read_as: self.config.source,
             origins: origins.map(|(field, origin)| (field.clone(), origin.to_string())).collect(),
             notes: self.notes.clone(),
+            by_flag: self.config.by_flag.clone(),
         }
     }
 }

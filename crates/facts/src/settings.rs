@@ -104,6 +104,7 @@ pub fn assign_flag(
     origin: Origin,
 ) -> Result<(), String> {
     let Setting { field, text, .. } = setting;
+    config.by_flag.insert(field);
     match setting.assignment {
         Assignment::Value => {
             assign(config, field, text, origin).map_err(|error| error.to_string())?;

@@ -26,7 +26,7 @@ use kq_k8s::manifest::LoadedPod;
 use kq_k8s::version::KubeletVersion;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
@@ -123,6 +123,9 @@ pub struct RecordedConfig {
     pub origins: BTreeMap<String, String>,
     /// Oddities.
     pub notes: Vec<String>,
+    /// The fields that a change sets by a flag of the kubelet; those of its process are known from that.
+    #[serde(skip)]
+    pub by_flag: BTreeSet<&'static str>,
 }
 
 /// Where a list of pods is from.

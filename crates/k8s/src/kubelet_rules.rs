@@ -40,7 +40,8 @@ impl KubeletRules {
     /// `UnifiedManager.Set` (`systemd/v2.go`; `v1.go` too) writes the file afterwards, as it was asked for. systemd's value is
     /// in the file from the next time that it applies the unit's properties on (`systemctl daemon-reload`).
     pub fn writes_rounded_quota(&self) -> bool {
-        self.since(34)
+        // 1.33.8 has `opencontainers/cgroups` v0.0.3.
+        self.since(34) || self.has_patch(33, 8)
     }
 
     /// Returns true if a limit of no process is written, as 1 (since 1.36, where `PidsLimit` of `opencontainers/cgroups` is a
@@ -126,6 +127,13 @@ impl KubeletRules {
 
     /// Returns true if host ports of sidecars count (since 1.34); before, those of the containers alone.
     pub fn counts_host_ports_of_sidecars(&self) -> bool {
+        // #133390 in 1.33.6.
+        self.since(34) || self.has_patch(33, 6)
+    }
+
+    /// Returns true if a pod with resources of its own is refused where the gate for them is off (since 1.34, where
+    /// `podFeaturesAdmitHandler` of `pkg/kubelet/lifecycle/handlers.go` came); before, they are ignored.
+    pub fn refuses_pod_level_resources(&self) -> bool {
         self.since(34)
     }
 
@@ -217,6 +225,12 @@ impl KubeletRules {
     /// All did before 1.35, which added the gate for it.
     pub fn forgets_status_on_restart(&self) -> bool {
         !self.since(35) || self.gates.enabled(Gate::ChangeContainerStatusOnKubeletRestart)
+    }
+
+    /// Returns true for a line from a patch on.
+    fn has_patch(&self, minor: u32, patch: u32) -> bool {
+        let is_of_line = self.since(minor) && !self.since(minor + 1);
+        is_of_line && self.gates.version().patch.is_some_and(|it| it >= patch)
     }
 
     fn since(&self, minor: u32) -> bool {

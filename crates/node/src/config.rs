@@ -446,6 +446,7 @@ fn of_process(
         read_as: Some(config.source.unwrap_or(Source::Flags)),
         value: config.value,
         notes,
+        by_flag: config.by_flag,
     };
     Ok((named, recorded))
 }

@@ -662,3 +662,106 @@ fn a_dead_kubelet_starts_with_what_its_files_say_now() {
     let ran = ask(&driver, "what-if kubelet-restart");
     assert!(ran.stdout.contains("drivers-differ"), "{}", ran.text());
 }
+
+#[test]
+fn what_is_not_known_of_a_start_is_no_comfort() {
+    let folder = |change: &dyn Fn(&mut Value)| changed(|it| change(it));
+    let ask = |folder: &tempfile::TempDir, line: &str| {
+        kq(&format!("{line} --snapshot s.json")).within(folder.path()).run()
+    };
+    let starts = ["admit explain --kubelet-restart", "what-if kubelet-restart"];
+    // Without the configuration, the default thresholds refuse nobody and comfort nobody.
+    let unknown = folder(&|it| {
+        it["kubeletConfig"] =
+            json!({ "found": null, "tried": [{ "source": "/configz", "reason": "refused" }] });
+    });
+    for line in starts.into_iter().chain(["evict rank"]) {
+        let ran = ask(&unknown, line);
+        assert_eq!(ran.code, 3, "{line}: {}", ran.text());
+        assert!(!ran.text().contains("refused: Evicted"), "{line}: {}", ran.text());
+    }
+    let doctor: Value = ask(&unknown, "doctor -o json").answer();
+    assert_eq!(
+        found(&doctor, "eviction"),
+        ["the thresholds are unknown, as the kubelet's configuration is"]
+    );
+    // A checkpoint that could not be read.
+    let unread = folder(&|it| {
+        it["devices"]["checkpoint"] =
+            json!({ "found": null, "tried": [{ "source": "/c", "reason": "I/O error" }] });
+    });
+    let damaged = folder(&|it| {
+        it["devices"]["checkpoint"]["found"]["value"]["error"] =
+            json!("unexpected end of JSON input");
+    });
+    for line in starts {
+        assert_eq!(ask(&unread, line).code, 3, "{line}");
+        let ran = ask(&damaged, line);
+        assert_eq!(ran.code, 1, "{line}: {}", ran.text());
+        assert!(ran.text().contains("ml/train-0"), "{line}: {}", ran.text());
+    }
+    let doctor: Value = ask(&damaged, "doctor -o json").answer();
+    assert_eq!(found(&doctor, "kubelet-restart").len(), 1, "{doctor}");
+}
+
+#[test]
+fn what_is_so_already_is_no_effect_of_a_change() {
+    let short = changed(|it| {
+        let node = &mut it["statsSummary"]["found"]["value"]["node"];
+        node["memory"]["availableBytes"] = json!(1_000_000);
+    });
+    let ask =
+        |line: &str| kq(&format!("what-if {line} --snapshot s.json")).within(short.path()).run();
+    let ran = ask("label a=b");
+    assert_eq!(ran.code, 0, "{}", ran.text());
+    assert!(ran.text().contains("is short without the change too"), "{}", ran.text());
+    let ran = ask("memory-available 500Ki");
+    assert_eq!(ran.code, 1, "{}", ran.text());
+}
+
+#[test]
+fn images_that_go_for_their_age_are_a_finding() {
+    let ran = kq(&format!(
+        "doctor --set imageMaximumGCAge=1h --set imageGCHighThresholdPercent=95 {NODE}"
+    ))
+    .run();
+    assert!(ran.stdout.contains("unused for longer than imageMaximumGCAge"), "{}", ran.text());
+    // Without the times of its images, the kubelet may remove fewer.
+    let without = changed(|it| it["imageRecords"] = json!({ "found": null, "tried": [] }));
+    let ran = kq("gc dry-run -o json --snapshot s.json").within(without.path()).run();
+    let answer: Value = ran.answer();
+    let text = answer["headline"]["text"].as_str().expect("a sentence");
+    assert!(text.starts_with("up to "), "{text}");
+}
+
+#[test]
+fn a_limit_of_a_pod_comes_before_thresholds() {
+    let folder = changed(|it| {
+        let pods = it["pods"]["found"]["value"]["pods"].as_array_mut().expect("pods");
+        let pod = pods.iter_mut().find(|it| it["pod"]["metadata"]["name"] == "scratch");
+        let resources = &mut pod.expect("the pod")["pod"]["spec"]["containers"][0]["resources"];
+        *resources = json!({ "limits": { "ephemeral-storage": "1Mi" } });
+    });
+    let ran = kq("evict rank -o json --snapshot s.json").within(folder.path()).run();
+    let answer: Value = ran.answer();
+    let text = answer["headline"]["text"].as_str().expect("a sentence");
+    assert!(text.starts_with("batch/scratch above a limit of its own"), "{text}");
+    let none = kq(&format!("evict rank --signal memory.available -o json {NODE}"))
+        .arg("--set")
+        .arg("evictionHard={\"memory.available\":\"0%\"}")
+        .run();
+    let none: Value = none.answer();
+    assert_eq!(none["headline"]["code"], "no-threshold", "{none}");
+}
+
+#[test]
+fn pods_that_the_runtime_has_and_no_list_has_are_missing() {
+    let folder = changed(|it| it["pods"]["found"]["value"]["pods"] = json!([]));
+    let ran = kq("admit explain")
+        .arg(repository().join("examples/critical.yaml").display().to_string())
+        .arg("--snapshot")
+        .arg("s.json")
+        .within(folder.path())
+        .run();
+    assert_eq!(ran.code, 3, "{}", ran.text());
+}

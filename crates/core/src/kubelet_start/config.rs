@@ -117,6 +117,7 @@ pub(super) fn load(facts: &StartFacts<'_>, found: &mut StartExamination, said: &
     }
     found.config = value;
     found.gates = Some(gates);
+    found.by_flag = by_flag;
     found.effective = Some(effective.clone());
     Read { given, effective, gates }
 }

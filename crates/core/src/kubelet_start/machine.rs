@@ -7,7 +7,7 @@ use super::credentials::{Client, client};
 use super::rule::CgroupProblem;
 use super::{
     CgroupProgress, Enforced, Machine, Stage, Start, StartExamination, StartRule, StartWarning,
-    node_setup,
+    node_setup, runtime_driver,
 };
 use kq_answer::Certainty;
 use kq_facts::allocatable::node_allocatable;
@@ -15,12 +15,13 @@ use kq_facts::cgroup_mode::{CgroupDriver, CgroupVersion};
 use kq_facts::cgroup_name::CgroupName;
 use kq_facts::kubelet_config::{eviction_thresholds, parse_hard_thresholds};
 use kq_k8s::feature_gates::Gate;
-use kq_k8s::go_text::{atoi, parse_bool, quote};
+use kq_k8s::go_text::quote;
 use kq_k8s::patch_fixes::PatchFault;
 use kq_k8s::pod::ResourceList;
 use kq_k8s::quantity::Quantity;
 use kq_k8s::sysctl::SysctlAllowlist;
 use kq_managers::memory_manager::{MemoryManager, MemoryNode, NewError};
+use kq_managers::topology_manager::TopologyOptions;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -34,7 +35,7 @@ pub(super) fn warnings(start: &Start<'_>, found: &mut StartExamination) {
     if !kubelet.is_empty() && !kube.is_empty() && !kubelet.starts_with(kube.as_str()) {
         found.warn(StartWarning::KubeletCgroupOutside);
     }
-    if let Some(runtime) = start.facts.runtime_driver
+    if let Some(runtime) = runtime_driver(start.facts, &start.read)
         && CgroupDriver::of_field(&effective.cgroup_driver) != runtime
     {
         let (configured, runtime) = (effective.cgroup_driver.clone(), runtime.to_string());
@@ -269,9 +270,6 @@ fn cgroup_names(cgroup: &str, driver: CgroupDriver) -> Vec<String> {
     parts.into_iter().map(|part| part.replace('_', "-")).collect()
 }
 
-/// The most NUMA nodes, unless an option sets another limit.
-const MOST_NUMA_NODES: i64 = 8;
-
 /// Creates the topology manager (`NewManager` in `pkg/kubelet/cm/topologymanager`).
 fn topology(read: &Read, machine: &Machine) -> Result<(), String> {
     let config = &read.effective;
@@ -288,27 +286,8 @@ fn topology(read: &Read, machine: &Machine) -> Result<(), String> {
     if config.topology_manager_policy == "none" {
         return Ok(());
     }
-    let mut most = MOST_NUMA_NODES;
-    for (name, value) in options {
-        match name.as_str() {
-            "prefer-closest-numa-nodes" => {
-                parse_bool(value)
-                    .map_err(|error| format!("bad value for option {}: {error}", quote(name)))?;
-            }
-            "max-allowable-numa-nodes" => {
-                most = atoi(value).map_err(|error| {
-                    format!("unable to convert policy option to integer {}: {error}", quote(name))
-                })?;
-                if most < MOST_NUMA_NODES {
-                    return Err(format!(
-                        "the minimum value of {} should not be less than {MOST_NUMA_NODES}",
-                        quote(name)
-                    ));
-                }
-            }
-            _ => return Err(format!("unknown Topology Manager Policy option: {}", quote(name))),
-        }
-    }
+    let options = TopologyOptions::parse(options, read.gates).map_err(|error| error.to_string())?;
+    let most = options.max_allowable_numa_nodes;
     let nodes = machine.numa_memory.as_ref().map_or(0, BTreeMap::len);
     if i64::try_from(nodes).is_ok_and(|nodes| nodes > most) {
         return Err(format!("unsupported on machines with more than {most} NUMA Nodes"));

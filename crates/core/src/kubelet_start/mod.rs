@@ -42,6 +42,7 @@ use kq_answer::{Certainty, Worded};
 use kq_facts::allocatable::{ReservationError, Reservations, reservations, reserved};
 use kq_facts::cgroup_mode::{CgroupDriver, CgroupVersion};
 use kq_facts::filesystems::Filesystem;
+use kq_facts::found_node::asks_for_driver;
 use kq_facts::host::HostFacts;
 use kq_facts::kubelet_config::EffectiveConfiguration;
 use kq_facts::kubelet_process::{DEFAULT_ROOT_DIR, KubeletProcess};
@@ -58,7 +59,7 @@ use kq_managers::cpu_manager::{Cpu, CpuTopology};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Returns the missing paths of a cgroup such as `/kubelet`: none, if it exists; `None`: unknown.
@@ -174,6 +175,8 @@ pub struct StartExamination {
     pub gates: Option<FeatureGates>,
     /// The checks that were skipped.
     pub unknown: Vec<NotExamined>,
+    /// The fields that flags set.
+    pub by_flag: BTreeSet<&'static str>,
     /// How far it got with the cgroups of the node.
     progress: Option<CgroupProgress>,
 }
@@ -450,12 +453,20 @@ struct Start<'a> {
     reservation: Option<ResourceList>,
 }
 
+/// Returns the driver that the runtime reports, where the kubelet asks it.
+fn runtime_driver(facts: &StartFacts<'_>, read: &Read) -> Option<CgroupDriver> {
+    let gates = read.given.feature_gates.as_ref();
+    let gate = gates.and_then(|it| it.get("KubeletCgroupDriverFromCRI")).copied();
+    let asks = asks_for_driver(gate, facts.version());
+    facts.runtime_driver.filter(|_| asks)
+}
+
 impl<'a> Start<'a> {
     fn of(facts: &'a StartFacts<'a>, said: Said, read: Read, config: &Value) -> Self {
         let serving = Serving::of(facts, config);
         let machine = facts.machine.clone().unwrap_or_default();
         let configured = || CgroupDriver::of_field(&read.effective.cgroup_driver);
-        let driver = facts.runtime_driver.unwrap_or_else(configured);
+        let driver = runtime_driver(facts, &read).unwrap_or_else(configured);
         let mut config = read.effective.clone();
         let kept = reservations(&mut config, machine.cpus.as_ref());
         let known = kept.as_ref().ok().filter(|_| !machine.capacity.is_empty());

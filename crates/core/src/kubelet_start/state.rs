@@ -8,6 +8,7 @@ use kq_facts::checkpoint::layout::KnownLayouts;
 use kq_facts::checkpoint::memory_manager::{self, MemoryRefusal};
 use kq_facts::checkpoint::{StateFile, dra as claims, pod_allocation};
 use kq_facts::host::Text;
+use kq_facts::kubelet_config::ValidationError;
 use kq_k8s::cpuset::CpuSet;
 use kq_k8s::feature_gates::Gate;
 use kq_k8s::kubelet_rules::KubeletRules;
@@ -183,7 +184,7 @@ pub(super) fn memory(start: &Start<'_>, found: &mut StartExamination) {
     let loaded = memory_manager::load(text.as_bytes(), layouts, Some(policy)).outcome;
     let (error, certainty) = match loaded {
         Ok(state) if policy == "Static" => {
-            let known = known_memory(start);
+            let known = known_memory(start, found);
             if !known.has_machine() {
                 found.skip("a memory_manager_state of another machine", "the machine's NUMA nodes");
             }
@@ -220,10 +221,24 @@ pub(super) fn memory(start: &Start<'_>, found: &mut StartExamination) {
 const DIFFERS: &str = "[memorymanager] the expected machine state is different from the real one";
 
 /// Collects what the static policy compares its state with.
-fn known_memory(start: &Start<'_>) -> KnownMemory {
+fn known_memory(start: &Start<'_>, found: &StartExamination) -> KnownMemory {
+    let is_of_reserved = |error: &ValidationError| {
+        use ValidationError::*;
+        matches!(
+            error,
+            ReservedMemoryType { .. } | ReservedMemoryZero { .. } | ReservedMemoryTwice { .. }
+        )
+    };
+    let is_refused = found.problems.iter().any(|it| match &it.rule {
+        StartRule::Setting { field, .. } => field == "reservedMemory",
+        StartRule::Invalid { errors } => errors.iter().any(is_of_reserved),
+        _ => false,
+    });
     KnownMemory {
         numa_memory: start.machine.numa_memory.clone(),
         huge_pages: start.machine.numa_huge_pages.clone(),
-        reserved_memory: Some(start.read.given.reserved_memory.clone().unwrap_or_default()),
+        // Of a value that is refused, it is not known what replaces it.
+        reserved_memory: (!is_refused)
+            .then(|| start.read.given.reserved_memory.clone().unwrap_or_default()),
     }
 }

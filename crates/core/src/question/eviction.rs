@@ -127,14 +127,14 @@ fn share_left(margin: i64, capacity: i64) -> Option<i128> {
 }
 
 /// Returns the thresholds of a node that are crossed, by the numbers and the layout of its disks that [`eviction_rank`] has;
-/// none where the stats are unknown.
+/// none where the stats or the thresholds are unknown.
 ///
 /// # Errors
 ///
 /// Fails on thresholds with which the kubelet would not start.
 pub fn crossed_thresholds(node: &Node) -> Result<Vec<Crossing>, Failure> {
     let mut thresholds = node.eviction_thresholds()?;
-    let Some(found) = stats(node) else { return Ok(Vec::new()) };
+    let Some(found) = stats(node).filter(|_| !node.lacks_config()) else { return Ok(Vec::new()) };
     let disks = disks(node, &found.value);
     let layout = disks.layout.layout();
     // Elsewhere the kubelet overwrites them with copies of the others (`UpdateContainerFsThresholds`,

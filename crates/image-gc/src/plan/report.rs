@@ -85,7 +85,9 @@ impl ImageGcPlan {
             more => format!(" and {more} more"),
         };
         let go = if images == 1 { "goes" } else { "go" };
-        let gone = format!("{} {go} {when}", counted(images, "image"));
+        let up_to =
+            if self.freed.at_least_bytes == self.freed.at_most_bytes { "" } else { "up to " };
+        let gone = format!("{up_to}{} {go} {when}", counted(images, "image"));
         let listed = names.join(", ");
         match (images, &self.outcome.error, self.run.wants_space) {
             (0, Some(error), _) => Headline::new("fails", format!("the collection fails: {error}")),

@@ -83,9 +83,10 @@ impl AdmissionNode {
         }
         skipped.tell(basis);
         basis.lack_all(not_all(recorded));
-        if recorded.source == PodSource::Files && recorded.left_out.is_empty() {
+        if recorded.left_out.is_empty() {
             let known = self.node.allocated_pods();
-            basis.lack_all(incomplete(&snapshot.pods, &known, snapshot.runtime.value()));
+            let missing = incomplete(&snapshot.pods, &known, snapshot.runtime.value());
+            basis.lack_all(missing.filter(|it| !basis.missing.contains(it)));
         }
         Ok(ExistingPods { pods, doubtful: skipped.doubtful })
     }

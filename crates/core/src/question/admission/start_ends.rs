@@ -1,7 +1,7 @@
 //! The ends of pods at a start of the kubelet, in every order in which it may come to its sources and to pods of one second.
 
 use super::{AdmissionNode, KubeletStart};
-use crate::question::devices::admission::{PluginStart, restarted_containers};
+use crate::question::devices::admission::{PluginStart, asked_device, restarted_containers};
 use crate::question::start::kubelet_start;
 use crate::what_if::OpenCause;
 use kq_admission::preemption::orders::{AnyOrder, PossibleEnds};
@@ -79,6 +79,7 @@ impl StartEnds {
         let pods = start.order();
         ends.add_plugins(about, &pods)?;
         ends.add_restarted(about, &pods)?;
+        ends.add_forgotten(about, &pods);
         Ok(ends)
     }
 
@@ -115,6 +116,32 @@ impl StartEnds {
             end.open(ReadmissionResult::Admitted, OpenCause::PluginRegisters { resource });
         }
         Ok(())
+    }
+
+    /// Leaves open the end of pods whose devices the kubelet forgets: it discards a checkpoint that is damaged.
+    fn add_forgotten(&mut self, about: &AdmissionNode, pods: &[&Pod]) {
+        let Some(devices) = &about.node.snapshot.devices else { return };
+        let asking = self.items.iter_mut().zip(pods).filter(|(end, _)| !end.ends());
+        let asking = asking.filter_map(|(end, pod)| Some((end, asked_device(pod)?)));
+        match devices.checkpoint.value() {
+            Some(checkpoint) if checkpoint.error.is_some() => {
+                for (end, resource) in asking {
+                    end.open(ReadmissionResult::Refused, OpenCause::DeviceForgotten { resource });
+                }
+            }
+            None if !devices.checkpoint.tried.is_empty() => {
+                if let Some((end, resource)) = asking.into_iter().next() {
+                    let text = format!(
+                        "whether the kubelet remembers the {resource} of {}: its checkpoint could not be read: {}",
+                        end.pod,
+                        devices.checkpoint.reason()
+                    );
+                    let missing = Missing::new(MissingFact::DeviceCheckpoint, text);
+                    self.usual.basis.lack(missing.with_flags(["--checkpoint"]).about(&end.pod));
+                }
+            }
+            _ => {}
+        }
     }
 
     /// Leaves open the end of pods whose running containers the kubelet may take for stopped: of a container that has

@@ -26,11 +26,17 @@ pub fn start_pressure(
     let crossed = crossed_thresholds(node)?;
     let mut found = node_conditions(crossed.iter().map(|crossing| &crossing.threshold));
     if !are_measured(node)? {
+        let sought = &node.snapshot.stats_summary.tried;
+        if node.lacks_config() || stats(node).is_none() && !sought.is_empty() {
+            let text = "whether a starting kubelet finds pressure and refuses pods: its thresholds or its stats are unknown";
+            let missing = Missing::new(MissingFact::Pressure, text);
+            basis.lack(missing.with_flags(["--kubelet-config"]));
+        }
         let (short, _) = about.object()?.status.pressure();
         let names: Vec<&str> = short.iter().map(|it| it.as_str()).collect();
         let names = if names.is_empty() { "no pressure".to_owned() } else { names.join(", ") };
         basis.assume(format!(
-            "a starting kubelet finds {names}, like the Node object: its stats are unknown"
+            "a starting kubelet finds {names}, like the Node object: its stats or thresholds are unknown"
         ));
         found.extend(short.into_iter().filter(|it| !found.contains(it)).collect::<Vec<_>>());
         return Ok(found);
@@ -72,8 +78,11 @@ pub fn unreported(
     Some(Missing::new(MissingFact::Pressure, text).with_flags(["--node-file"]))
 }
 
-/// Returns true if each signal with a threshold was measured.
+/// Returns true if each signal with a threshold was measured, and the thresholds are known.
 fn are_measured(node: &Node) -> Result<bool, Failure> {
+    if node.lacks_config() {
+        return Ok(false);
+    }
     let Some(found) = stats(node) else { return Ok(false) };
     if !found.value.is_of_machine {
         return Ok(true);

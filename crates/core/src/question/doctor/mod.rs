@@ -90,7 +90,7 @@ pub fn node_checks(compared: &Compared, is_stored: bool) -> Result<NodeChecks, F
     let of_start = node::start(node, &start);
     let of_object = node::object(node);
     let of_images = resources::image_gc(collection).told_by(runtime);
-    let of_eviction = resources::eviction(ranks, reclaim.as_ref());
+    let of_eviction = resources::eviction(ranks, reclaim.as_ref(), node);
     let of_devices = resources::devices(listed, snapshot);
     let of_files = verified.into_iter().flat_map(resources::problems);
     let headroom = NodeRule::PreemptionHeadroom(headroom).of_node();

@@ -5,6 +5,7 @@ use crate::question::image_gc::ImageGcAnswer;
 use crate::question::reclaim::NodeReclaim;
 use kq_answer::{Failure, Finding, Severity, Subject};
 use kq_eviction::EvictionRank;
+use kq_facts::node::Node;
 use kq_facts::snapshot::Snapshot;
 use kq_image_gc::plan::names;
 use kq_managers::list::{DeviceList, DeviceRow, State};
@@ -48,6 +49,12 @@ pub(super) fn image_gc(answer: Result<ImageGcAnswer, Failure>) -> NodeFinding {
                 is_certain: plan.freed.at_least_bytes == plan.freed.at_most_bytes,
             },
         },
+        (Some(false), _) if plan.freed.images > 0 => ImageGc::TooOld {
+            images: plan.freed.images,
+            freed_bytes: plan.freed.counted_bytes,
+            first: plan.items.first().map(|it| names(&it.tags, &it.digests)).unwrap_or_default(),
+            is_certain: plan.freed.at_least_bytes == plan.freed.at_most_bytes,
+        },
         (Some(false), usage_percent) => {
             ImageGc::Ok { usage_percent, high_threshold_percent: run.high_threshold_percent }
         }
@@ -60,8 +67,13 @@ pub(super) fn image_gc(answer: Result<ImageGcAnswer, Failure>) -> NodeFinding {
 pub(super) fn eviction(
     ranks: Result<Vec<Result<EvictionRank, Failure>>, Failure>,
     reclaim: Option<&NodeReclaim>,
+    node: &Node,
 ) -> Vec<NodeFinding> {
     let finding = |state| NodeRule::Eviction(state).of_node();
+    if node.lacks_config() {
+        let reason = "the thresholds are unknown, as the kubelet's configuration is".to_owned();
+        return vec![finding(Eviction::Unknown { signal: None, reason })];
+    }
     let ranks = match ranks {
         Ok(ranks) => ranks,
         Err(failure) => {

@@ -251,6 +251,28 @@ pub enum ImageGc {
         /// The kubelet's times of the images are known; else another order may free enough sooner.
         is_certain: bool,
     },
+    #[text(
+        is_certain: false => "images that are unused for longer than imageMaximumGCAge are removed, up to {images} \
+         ({freed_bytes}); which ones depends on uses that are not known",
+        freed_bytes = amount(*freed_bytes)
+    )]
+    #[text(
+        "unused for longer than imageMaximumGCAge: {images} ({freed_bytes}), first {first}",
+        images = count(*images, "image is removed", "images are removed"),
+        freed_bytes = amount(*freed_bytes)
+    )]
+    #[leads_to(
+        "the kubelet does so within 5 minutes; a pod that needs a removed image pulls it again"
+    )]
+    #[advice("pin images that must stay, or raise imageMaximumGCAge")]
+    #[command("kq gc dry-run")]
+    TooOld {
+        images: usize,
+        freed_bytes: i64,
+        first: String,
+        /// The kubelet's times of the images are known.
+        is_certain: bool,
+    },
     #[text("image garbage collection fails: {error}")]
     #[leads_to("no image is removed until the eviction threshold is crossed")]
     #[advice("read the runtime's log: it reports the file system of the images")]
@@ -499,7 +521,7 @@ impl Rule for NodeRule {
             Self::ImageGc(state) => match state {
                 ImageGc::Ok { .. } => Severity::Ok,
                 ImageGc::Unknown { .. } => Severity::Unknown,
-                ImageGc::Due { .. } => Severity::Warning,
+                ImageGc::Due { .. } | ImageGc::TooOld { .. } => Severity::Warning,
                 ImageGc::Fails { .. } | ImageGc::FallsShort { .. } => Severity::Error,
             },
             Self::Eviction(state) => match state {

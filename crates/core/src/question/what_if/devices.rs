@@ -4,7 +4,6 @@ use super::pods::{Transition, missing_in};
 use super::state::NodeState;
 use crate::kubelet_start::StartFinding;
 use crate::question::device_panic::device_panic;
-use crate::question::devices::admission::asked_device;
 use crate::question::devices::plan::{Holder, holders_of};
 use crate::what_if::change::Change;
 use crate::what_if::{Effect, PodOutcome, WhatIfRule};
@@ -59,10 +58,6 @@ impl Transition<'_> {
         let checkpoint = devices.checkpoint.value()?;
         let before = self.before.state.snapshot.devices.as_ref()?.checkpoint.value()?;
         let uid = effective_uid(pod);
-        // A kubelet that starts discards a file that is damaged already; the one that runs still knows what was in it.
-        if before.error.is_some() && checkpoint.error.is_some() && checkpoint.entries.is_empty() {
-            return asked_device(pod);
-        }
         let lost = before.entries.iter().find(|entry| {
             entry.pod_uid == uid
                 && !checkpoint

@@ -40,7 +40,7 @@ impl Transition<'_> {
         let places: BTreeMap<String, usize> =
             effects.outcomes.iter().enumerate().map(|(at, it)| (it.pod.clone(), at)).collect();
         let (mut place, mut under, mut freed) = (0, None, Some(0_i64));
-        let shortages = shortages(&about.node);
+        let shortages = self.new_shortages(&about.node, basis);
         let reclaim = self.reclaim_of_disks(&shortages);
         for Shortage { signal, missing, has_grace } in shortages {
             let ahead = reclaim.as_ref().and_then(|reclaim| reclaim.ahead(signal));
@@ -123,6 +123,26 @@ impl Transition<'_> {
 }
 
 impl Transition<'_> {
+    /// Returns the shortages that the changes make, or make larger. Whom the kubelet evicts for the others is no effect of
+    /// them.
+    fn new_shortages(&self, node: &Node, basis: &mut Basis) -> Vec<Shortage> {
+        let before = self.before.kubelet().map(shortages).unwrap_or_default();
+        let is_old = |it: &Shortage| {
+            let mut same = before.iter().filter(|old| old.signal == it.signal);
+            same.any(|old| old.missing >= it.missing && old.has_grace <= it.has_grace)
+        };
+        let (old, new): (Vec<_>, Vec<_>) = shortages(node).into_iter().partition(is_old);
+        if !old.is_empty() {
+            let signals: Vec<&str> = old.iter().map(|it| it.signal.as_str()).collect();
+            basis.assume(format!(
+                "{} is short without the change too: what the kubelet evicts for it is no effect of the change (kq evict \
+                 rank)",
+                signals.join(", ")
+            ));
+        }
+        new
+    }
+
     /// Returns the node once what the kubelet reclaims and evicts has ended the pressure on its disks; `None`: there is none.
     pub(super) fn after_reclaim(&self) -> Option<NodeState> {
         let node = self.after.kubelet().ok()?;

@@ -120,6 +120,7 @@ impl NodeState {
             self.put_config(ConfigSource {
                 value: std::mem::take(&mut examination.config),
                 source: Some(Source::Configz),
+                by_flag: std::mem::take(&mut examination.by_flag),
                 ..ConfigSource::default()
             });
         }
@@ -211,7 +212,7 @@ fn set_driver(snapshot: &mut Snapshot, config: &ConfigSource) {
 }
 
 fn recorded(config: ConfigSource, notes: Vec<String>) -> RecordedConfig {
-    let ConfigSource { value, source, origins, refused: _, by_flag: _ } = config;
+    let ConfigSource { value, source, origins, refused: _, by_flag } = config;
     let origins = origins.into_iter().map(|(field, origin)| (field, origin.to_string()));
-    RecordedConfig { value, read_as: source, origins: origins.collect(), notes }
+    RecordedConfig { value, read_as: source, origins: origins.collect(), notes, by_flag }
 }

@@ -80,6 +80,8 @@ impl Transition<'_> {
             side.keys().filter_map(|key| key.1.clone()).collect()
         };
         let (old_pods, new_pods) = (pods_of(&before), pods_of(&after));
+        // On the other version of cgroups, there is no file of before.
+        let keeps_version = self.before.node()?.cgroup_version == self.after.node()?.cgroup_version;
         for key in after.keys() {
             let (_, pod, container, file) = key;
             if let Some(pod) = pod
@@ -90,7 +92,8 @@ impl Transition<'_> {
             // A file of the node and of a class that is no longer written keeps its value.
             let (old, Some(new)) = (before.get(key), after.get(key)) else { continue };
             // What the kubelet did not write has the kernel's value. That of a cgroup that is made anew is known.
-            let anew = || CgroupFile::named(file).filter(|_| pod.is_some())?.row().untouched;
+            let is_anew = pod.is_some() && keeps_version;
+            let anew = || CgroupFile::named(file).filter(|_| is_anew)?.row().untouched;
             let kernel = match old {
                 None => self.kernel_value(&new.cgroup, file).or_else(|| anew().map(str::to_owned)),
                 Some(_) => None,
@@ -125,7 +128,9 @@ impl Transition<'_> {
                 written: self.written(new.level, key),
             });
         }
-        changes.extend(self.no_longer_written(&before, &after, &mut assumed));
+        if keeps_version {
+            changes.extend(self.no_longer_written(&before, &after, &mut assumed));
+        }
         if self.reboots {
             basis.assume(SAME_MEMORY);
         }
