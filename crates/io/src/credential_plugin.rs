@@ -253,6 +253,25 @@ mod tests {
     }
 
     #[test]
+    #[cfg(target_os = "linux")]
+    fn what_a_plugin_began_ends_with_it() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("pid");
+        let script = format!("sleep 1000 & echo $! > {}; wait", file.display());
+        let arguments = ["-c".to_owned(), script];
+        let output = run_plugin(&shell(&arguments, Duration::from_secs(2)));
+        assert!(matches!(output, Err(PluginError::TimedOut(_))), "{output:?}");
+        let pid = fs::read_to_string(&file).expect("its child");
+        let command = Path::new("/proc").join(pid.trim()).join("cmdline");
+        let is_there = || fs::read(&command).is_ok_and(|text| !text.is_empty());
+        let until = std::time::Instant::now() + Duration::from_secs(10);
+        while is_there() && std::time::Instant::now() < until {
+            thread::sleep(PAUSE);
+        }
+        assert!(!is_there(), "{pid}");
+    }
+
+    #[test]
     fn the_environment_is_added() {
         let arguments = ["-c".to_owned(), "echo $KQ_TEST_A; test -n \"$PATH\"".to_owned()];
         let environment = [("KQ_TEST_A".to_owned(), "b".to_owned())];

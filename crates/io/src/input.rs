@@ -73,6 +73,9 @@ pub fn read_input_within(path: &str, limit: u64) -> Result<Vec<u8>, InputError> 
 /// Hands a file of any size, or standard input for `-`, over in pieces.
 /// Fails if it cannot be read.
 pub fn each_piece(path: &str, mut hand: impl FnMut(&[u8])) -> Result<(), InputError> {
+    /// No line of a log is longer; one without an end, as of /dev/zero, would be read for ever.
+    const LONGEST_LINE: u64 = 64 << 20;
+    let mut line = 0_u64;
     let refuse = |error| InputError::Io { path: shown(path).to_owned(), error };
     let mut reader: Box<dyn Read> = match path {
         "-" => Box::new(io::stdin().lock()),
@@ -82,7 +85,21 @@ pub fn each_piece(path: &str, mut hand: impl FnMut(&[u8])) -> Result<(), InputEr
     loop {
         match reader.read(&mut piece) {
             Ok(0) => return Ok(()),
-            Ok(length) => hand(&piece[..length]),
+            Ok(length) => {
+                let read = &piece[..length];
+                let open = read.iter().rev().position(|byte| *byte == b'\n');
+                let more = open.unwrap_or(length) as u64;
+                line = if open.is_some() { more } else { line.saturating_add(more) };
+                if line > LONGEST_LINE {
+                    let path = shown(path).to_owned();
+                    return Err(InputError::TooLarge {
+                        path,
+                        of: " in a line",
+                        limit: LONGEST_LINE,
+                    });
+                }
+                hand(read);
+            }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(refuse(error)),
         }

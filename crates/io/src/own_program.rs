@@ -183,11 +183,39 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
+        if let Ok(None) = self.0.try_wait() {
+            end_children(self.0.id());
+        }
         // Fails only where it has ended.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
+
+/// Ends the processes that a process has begun, and theirs: a script leaves them its standard error, which a reader of kq's
+/// waits for.
+#[cfg(target_os = "linux")]
+fn end_children(parent: u32) {
+    /// A process that begins others without an end is not followed for ever.
+    const MOST: usize = 1000;
+    let mut found = vec![parent];
+    let mut next = 0;
+    while let Some(pid) = found.get(next).filter(|_| found.len() < MOST) {
+        let listed = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"));
+        found.extend(
+            listed.unwrap_or_default().split_whitespace().filter_map(|it| it.parse::<u32>().ok()),
+        );
+        next += 1;
+    }
+    for pid in found.into_iter().skip(1) {
+        let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
+        // Fails only where it has ended.
+        let _ = pid.map(|pid| rustix::process::kill_process(pid, rustix::process::Signal::KILL));
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn end_children(_parent: u32) {}
 
 /// Reads a pipe to its end, or to the limit. Beyond it, the writer gets SIGPIPE.
 pub(crate) fn beginning_of(

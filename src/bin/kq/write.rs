@@ -60,6 +60,25 @@ pub fn value<T: Serialize>(output: OutputFormat, value: &T) -> Result<(), Failur
     }
 }
 
+/// Returns the end of a command that changes things where its plan could not be shown: a plan that nobody saw is not applied,
+/// and a closed pipe is no answer.
+pub fn shown_plan(shown: Result<(), Failure>, dry_run: bool) -> Result<(), Failure> {
+    shown.map_err(|failure| match dry_run {
+        true => failure,
+        false => Failure::refused(anyhow!(
+            "the plan could not be shown, so nothing was changed: {}",
+            failure.reason()
+        )),
+    })
+}
+
+/// Says that the answer about a change could not be written. The exit code stays that of the change.
+pub fn told(written: Result<(), Failure>) {
+    if let Err(failure) = written {
+        note("warning", &format!("the answer could not be written: {}", failure.reason()));
+    }
+}
+
 /// Writes a value as one line of JSON.
 pub fn line<T: Serialize>(value: &T) -> Result<(), Failure> {
     let line = kq_output::value::json_line(value).map_err(Failure::missing)?;

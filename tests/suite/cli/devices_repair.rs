@@ -170,6 +170,21 @@ fn what_is_stale_goes_and_can_be_brought_back() {
 }
 
 #[test]
+fn a_plan_that_nobody_sees_is_not_applied() {
+    let node = Node::new(&two());
+    let full = fs::File::options().write(true).open("/dev/full").expect("Linux has one");
+    let (reader, gone) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    for output in [Stdio::from(gone), Stdio::from(full)] {
+        let ran = node.command("--remove-stale --yes").stdout(output).output().expect("kq runs");
+        let said = String::from_utf8_lossy(&ran.stderr).into_owned();
+        assert_eq!(ran.status.code(), Some(4), "{said}");
+        assert!(said.contains("the plan could not be shown, so nothing was changed"), "{said}");
+        assert_eq!((node.read(), node.backups().len()), (two(), 0));
+    }
+}
+
+#[test]
 fn a_damaged_file_becomes_a_sound_one() {
     let good = String::from_utf8(two()).expect("text");
     let cut = &good.as_bytes()[..good.find("\"RegisteredDevices").expect("it is there")];

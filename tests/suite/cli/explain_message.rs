@@ -456,3 +456,14 @@ fn statuses_and_logs_in_json_are_read_as_they_are_pasted() {
     // Fields without a reason tell nothing.
     assert_eq!(folded("Name: web\nNamespace: shop\n").code, 3);
 }
+
+#[test]
+fn a_line_without_an_end_is_refused() {
+    let ran = kq("explain -f /dev/zero").run();
+    assert_eq!(ran.code, 3, "{}", ran.text());
+    assert!(
+        ran.stderr.contains("/dev/zero has more than 67108864 bytes in a line"),
+        "{}",
+        ran.text()
+    );
+}

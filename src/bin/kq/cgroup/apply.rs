@@ -75,7 +75,7 @@ impl Args {
             Ok(code)
         };
         if is_for_people {
-            self.show(plan)?;
+            write::shown_plan(self.show(plan), self.change.dry_run)?;
             tell(&apply.basis);
         }
         self.expected.check(&plan.digest())?;
@@ -112,7 +112,7 @@ impl Args {
             let mut change = CgroupChange::new(plan, Some(outcome), apply.basis.clone());
             change.rollback_file = Some(file.clone());
             // The files are written even if the answer cannot be; the exit code is about the files.
-            let _ = write::answer(self.output, &change);
+            write::told(write::answer(self.output, &change));
         }
         Ok(match conclude(outcome, plan.steps.len(), Some(file)) {
             Code::Answered => after,

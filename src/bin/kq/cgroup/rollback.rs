@@ -48,7 +48,8 @@ impl Args {
         let needs = Needs::NAMES.with(&[FactKey::CgroupTree]);
         let live = gather_tree(&self.sources, &self.root, needs)?;
         let rollback = CgroupRollback::prepare(&self.file, rollback, &live, self.change.allow_oom)?;
-        write::doc(rollback_table(rollback.steps(), &rollback.states))?;
+        let shown = write::doc(rollback_table(rollback.steps(), &rollback.states));
+        write::shown_plan(shown, self.change.dry_run)?;
         rollback.check()?;
         let values = rollback.pending();
         if values == 0 || self.change.dry_run {

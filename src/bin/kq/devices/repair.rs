@@ -109,7 +109,7 @@ impl Args {
         let mut repair =
             PreparedRepair::prepare(self.options(), root, |needs| self.kubelet.gather(needs))?;
         if self.output.is_for_people() {
-            self.show(&repair.report)?;
+            write::shown_plan(self.show(&repair.report), self.dry_run)?;
         }
         if let Some(refusal) = repair.check_kubelet()? {
             note("refused", &refusal);
@@ -195,11 +195,11 @@ impl Args {
     fn end(&self, report: &DeviceRepair, trouble: Option<&str>) -> Code {
         let Some(done) = &report.done else { return Code::Answered };
         if self.output.is_for_people() {
-            let _ = write::lines([format!("replaced {}", report.checkpoint)]);
+            write::told(write::lines([format!("replaced {}", report.checkpoint)]));
             note("backup", &done.backup);
             note("undo", &done.undo);
         } else {
-            let _ = self.write(report);
+            write::told(self.write(report));
         }
         if let Some(trouble) = trouble {
             note("stopped", trouble);

@@ -96,7 +96,7 @@ impl Args {
         let options = removal.options(&question);
         let prepared = prepare(question.gather()?, &question.options(), &options)?;
         if output.is_for_people() {
-            show(output, &prepared.planned)?;
+            write::shown_plan(show(output, &prepared.planned), dry_run)?;
             if prepared.cut > 0 {
                 note("left", &format!("{} more images, because of --max", prepared.cut));
             }

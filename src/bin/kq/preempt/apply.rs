@@ -101,16 +101,7 @@ impl ApplyArgs {
         let sources = &self.admission.kubelet.sources;
         let mut prepared =
             waiting(GATHERING, || options.prepare(|snapshot| sources.show(snapshot)))?;
-        if let Err(failure) = show(output, &prepared.planned) {
-            // A plan that was not shown is not applied; a closed pipe is no answer here.
-            return match dry_run {
-                true => Err(failure),
-                false => Err(Failure::refused(anyhow!(
-                    "the plan could not be shown, so nothing was changed: {}",
-                    failure.reason()
-                ))),
-            };
-        }
+        write::shown_plan(show(output, &prepared.planned), dry_run)?;
         if prepared.conclude() {
             let code = code(prepared.report());
             return match end(output, prepared.report()) {
