@@ -765,3 +765,71 @@ fn pods_that_the_runtime_has_and_no_list_has_are_missing() {
         .run();
     assert_eq!(ran.code, 3, "{}", ran.text());
 }
+
+/// Returns the answer about a pod of a file on a node with these others.
+fn admitted(version: &str, pod: &str, others: &str) -> super::Ran {
+    let node = json!({ "apiVersion": "v1", "kind": "Node", "metadata": { "name": "n" },
+        "status": { "capacity": { "cpu": "4", "memory": "8Gi", "pods": "10" },
+            "allocatable": { "cpu": "4", "memory": "8Gi", "pods": "10" } } });
+    let folder = folder_with(&[
+        ("n.json", node.to_string()),
+        ("p.yaml", pod.into()),
+        ("o.yaml", others.into()),
+    ]);
+    let line = "admit explain p.yaml --node-file n.json --pods o.yaml --kubelet-version";
+    kq(line).arg(version).within(folder.path()).run()
+}
+
+#[test]
+fn what_a_patch_brought_holds_from_that_patch_on() {
+    let pod = |name: &str, more: &str| {
+        format!(
+            "apiVersion: v1\nkind: Pod\nmetadata: {{name: {name}, namespace: d, uid: u-{name}}}\n\
+             spec: {{nodeName: 'n', containers: [{{name: c, image: i}}], {more}}}\n"
+        )
+    };
+    let sidecar = "initContainers: [{name: s, image: i, restartPolicy: Always, ports: [{containerPort: 80, hostPort: 80}]}]";
+    let (new, holder) = (pod("new", sidecar), pod("holder", sidecar));
+    for (version, code) in [("1.33.5", 0), ("1.33.6", 1), ("1.34.1", 1)] {
+        let ran = admitted(version, &new, &holder);
+        assert_eq!(ran.code, code, "{version}: {}", ran.text());
+    }
+    let folder = folder_with(&[(
+        "p.yaml",
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: c, resources: {limits: {cpu: 1501m}}}]}\n",
+    )]);
+    for (version, quota) in [("1.33.7", "150100 100000"), ("1.33.8", "151000 100000")] {
+        let line = "cgroup plan p.yaml --capacity cpu=8,memory=16Gi --cgroup-driver systemd --kubelet-version";
+        let ran = kq(line).arg(version).within(folder.path()).run();
+        assert!(ran.stdout.contains(quota), "{version}: {}", ran.text());
+    }
+}
+
+#[test]
+fn a_kernel_with_the_other_cgroups_has_no_values_of_before() {
+    let file = repository().join("tests/nodes-v2/22-swap-limited/before.kq.json.gz");
+    let packed = std::process::Command::new("gzip").arg("-dc").arg(file).output().expect("gzip");
+    let folder = folder_with(&[("s.json", packed.stdout)]);
+    let ran = kq("what-if kernel cgroup=v1 set failCgroupV1=false -o json --snapshot s.json")
+        .within(folder.path())
+        .run();
+    let answer: Value = ran.answer();
+    let values = answer["values"].as_array().expect("values");
+    assert!(!values.is_empty(), "{answer}");
+    for value in values {
+        assert_eq!(value["before"], Value::Null, "{value}");
+        assert!(!["cpu.weight", "memory.max"].contains(&value["file"].as_str().expect("a name")));
+    }
+}
+
+#[test]
+fn a_driver_that_the_kubelet_does_not_ask_for_is_not_reported() {
+    let file = repository().join("tests/nodes-v2/22-swap-limited/before.kq.json.gz");
+    let packed = std::process::Command::new("gzip").arg("-dc").arg(file).output().expect("gzip");
+    let folder = folder_with(&[("s.json", packed.stdout)]);
+    let ran = kq("what-if kubelet-version 1.33 feature-gates KubeletCgroupDriverFromCRI=false set cgroupDriver=cgroupfs --snapshot s.json")
+        .within(folder.path())
+        .run();
+    assert!(ran.stdout.contains("drivers-differ"), "{}", ran.text());
+    assert!(!ran.stdout.contains("ignores cgroupDriver"), "{}", ran.text());
+}

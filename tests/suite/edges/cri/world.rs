@@ -82,7 +82,11 @@ impl Changing {
         if id.is_empty() || is_pinned || world.containers.iter().any(uses) {
             world.wrong.push(id.to_owned());
         }
+        let before = world.images.len();
         world.images.retain(|image| image.id != id);
-        world.removed.push(id.to_owned());
+        // The call is idempotent (`RemoveImage` in the CRI): of two at a time, one removes.
+        if world.images.len() < before {
+            world.removed.push(id.to_owned());
+        }
     }
 }

@@ -26,17 +26,17 @@ pub fn start_pressure(
     let crossed = crossed_thresholds(node)?;
     let mut found = node_conditions(crossed.iter().map(|crossing| &crossing.threshold));
     if !are_measured(node)? {
-        let sought = &node.snapshot.stats_summary.tried;
-        if node.lacks_config() || stats(node).is_none() && !sought.is_empty() {
-            let text = "whether a starting kubelet finds pressure and refuses pods: its thresholds or its stats are unknown";
+        if node.lacks_config() {
+            let text = "whether a starting kubelet finds pressure and refuses pods: its thresholds are unknown";
             let missing = Missing::new(MissingFact::Pressure, text);
             basis.lack(missing.with_flags(["--kubelet-config"]));
         }
         let (short, _) = about.object()?.status.pressure();
         let names: Vec<&str> = short.iter().map(|it| it.as_str()).collect();
         let names = if names.is_empty() { "no pressure".to_owned() } else { names.join(", ") };
+        let unknown = if node.lacks_config() { "thresholds" } else { "stats" };
         basis.assume(format!(
-            "a starting kubelet finds {names}, like the Node object: its stats or thresholds are unknown"
+            "a starting kubelet finds {names}, like the Node object: its {unknown} are unknown"
         ));
         found.extend(short.into_iter().filter(|it| !found.contains(it)).collect::<Vec<_>>());
         return Ok(found);

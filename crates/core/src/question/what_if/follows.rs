@@ -45,7 +45,9 @@ pub fn with_allocatable(
 ) -> Option<NodeState> {
     let (old, new) = (before.node().ok()?, after.node().ok()?);
     let reported = &after.state.snapshot.node.value()?.status;
-    let knows_config = restarts && !after.state.has_assumed_config;
+    // A Node object beside files alone may be one that was written for the question.
+    let is_of_machine = after.state.snapshot.host.memory_bytes().is_ok();
+    let knows_config = restarts && is_of_machine && !after.state.has_assumed_config;
     let mut changed = Vec::new();
     for (name, new) in new.allocatable.status.iter() {
         let Some(reported) = reported.allocatable.get(name) else { continue };
