@@ -135,7 +135,7 @@ fn secret_after<'t>(
         // `failed to fetch token: cannot ...` is a sentence: a value there has no spaces after it, or quotes around it.
         let is_colon = sign.starts_with(':');
         at = after.len() - sign.len() + usize::from(sign.starts_with(['=', ':']));
-        if is_colon && !is_value_of(&plain, &after[at..]) {
+        if is_colon && !is_value_of(&plain, is_called(name), &after[at..]) {
             return None;
         }
     }
@@ -155,8 +155,25 @@ fn secret_after<'t>(
     Some((&after[..at], &value[..end], &value[end..]))
 }
 
+/// Returns true for the name of a function, as `GetSecret`: what follows it says how the call went.
+fn is_called(name: &str) -> bool {
+    let name = name.rsplit('.').next().unwrap_or(name);
+    ["Get", "List", "Set", "Delete", "Update", "Create"].iter().any(|verb| {
+        name.strip_prefix(verb).is_some_and(|it| it.starts_with(|c: char| c.is_ascii_uppercase()))
+    })
+}
+
+/// Returns true for the beginning of a sentence: a word of letters, the first one large, and one of small letters.
+fn is_sentence(text: &str) -> bool {
+    let mut words = text.split(' ');
+    let (Some(first), Some(second)) = (words.next(), words.next()) else { return false };
+    let is_small = |word: &str| !word.is_empty() && word.bytes().all(|c| c.is_ascii_lowercase());
+    let rest = first.strip_prefix(|c: char| c.is_ascii_uppercase());
+    rest.is_some_and(is_small) && is_small(second)
+}
+
 /// Returns true if what follows `name:` looks like a value rather than the rest of a sentence.
-fn is_value_of(name: &str, after: &str) -> bool {
+fn is_value_of(name: &str, is_called: bool, after: &str) -> bool {
     let after = after.trim_start_matches(['"', '\\', '\'']);
     // What registries answer: `may require authorization: server message: ...`.
     if after.starts_with(" server message:") {
@@ -166,6 +183,9 @@ fn is_value_of(name: &str, after: &str) -> bool {
         return true;
     }
     let value = after.trim_start().trim_start_matches(['"', '\'', '\\']);
+    if is_called && is_sentence(value) {
+        return false;
+    }
     let end =
         value.find(|c: char| c.is_whitespace() || "\"',;}".contains(c)).unwrap_or(value.len());
     let (value, rest) = value.split_at(end);
@@ -223,6 +243,12 @@ mod tests {
             ("secret \"db\" not found", "secret \"db\" not found"),
             ("got eyJhbGciOiJSUzI1NiIsImtpZCI6Ij.x.y", "got ***"),
             ("-----BEGIN RSA PRIVATE KEY-----\nAB\n-----END RSA PRIVATE KEY----- rest", "*** rest"),
+            (
+                "BaseClient#GetSecret: Failure responding to request",
+                "BaseClient#GetSecret: Failure responding to request",
+            ),
+            ("GetSecret: Hunter2 responding", "GetSecret: *** responding"),
+            ("clientSecret: Failure responding", "clientSecret: *** responding"),
             ("AWS_SECRET_ACCESS_KEY=wJalr/x", "AWS_SECRET_ACCESS_KEY=***"),
         ];
         for (text, expected) in rows {
