@@ -21,6 +21,7 @@ const DERIVATIONS: &[(&str, Derive)] = &[
     ("threshold-quantity", threshold),
     ("node-low", threshold),
     ("kernel-flag", kernel_flags),
+    ("shutdown-now", shutdown),
 ];
 
 /// Derives what a row allows.
@@ -129,6 +130,17 @@ pub(super) fn size(bytes: i64) -> String {
         }
         None => format!("{bytes}"),
     }
+}
+
+fn shutdown(facts: &[MessageFact]) -> Derived {
+    let summary = value(facts, "event").and_then(|event| match event {
+        "true" => Some("logind announces a shutdown of the machine."),
+        "false" => {
+            Some("logind says that the shutdown of the machine was cancelled; pods start again.")
+        }
+        _ => None,
+    });
+    Derived { summary: summary.map(str::to_owned), facts: Vec::new() }
 }
 
 fn kernel_flags(facts: &[MessageFact]) -> Derived {

@@ -17,10 +17,27 @@ impl<'t> EventRow<'t> {
             return (!message.is_empty()).then_some(Self { reason: None, from: None, message });
         }
         let (first, rest) = word(text)?;
+        // REASON<TAB>MESSAGE
+        if let Some((reason, message)) = text.split_once('\t')
+            && is_reason(reason)
+            && !is_type(reason)
+            && message.trim().starts_with(|c: char| c.is_ascii_uppercase())
+        {
+            let message = message.trim();
+            return Some(Self { reason: Some(reason), from: None, message });
+        }
         // TYPE REASON AGE FROM MESSAGE
         if is_type(first) {
             let (reason, rest) = word(rest).filter(|(reason, _)| is_reason(reason))?;
-            let rest = after_age(rest)?;
+            // TYPE REASON MESSAGE
+            let Some(rest) = after_age(rest) else {
+                let is_message = rest.starts_with("Error: ");
+                return is_message.then_some(Self {
+                    reason: Some(reason),
+                    from: None,
+                    message: rest,
+                });
+            };
             let (from, mut message) = word(rest)?;
             if from.ends_with(',') {
                 // An older kubectl writes the node as well.
@@ -62,7 +79,7 @@ impl<'t> StatusText<'t> {
                 false => Self::Other,
             });
         }
-        let words: Vec<&str> = text.split_whitespace().take(5).collect();
+        let words: Vec<&str> = text.split_whitespace().take(6).collect();
         if words.len() > 2
             && text.bytes().all(|it| it.is_ascii_uppercase() || b" -()/".contains(&it))
         {
@@ -70,6 +87,10 @@ impl<'t> StatusText<'t> {
         }
         // [NAMESPACE] NAME READY STATUS RESTARTS AGE
         let ready = words.iter().take(3).position(|word| is_ready(word)).filter(|at| *at > 0)?;
+        // An older kubelet wrote this reason as three words.
+        if words.get(ready + 1..ready + 4) == Some(&["Topology", "Affinity", "Error"]) {
+            return Some(Self::Word("TopologyAffinityError"));
+        }
         words.get(ready + 1).map(|word| Self::Word(word))
     }
 }
@@ -146,6 +167,11 @@ mod tests {
             ("3m7s Warning BackOff pod/web-0 Back-off", row(Some("BackOff"), None, "Back-off")),
             ("Message:      Pod was rejected: x", row(None, None, "Pod was rejected: x")),
             ("Warning: MemoryQoS feature only works with cgroups v2", None),
+            (
+                "Warning  Failed  Error: ErrImagePull",
+                row(Some("Failed"), None, "Error: ErrImagePull"),
+            ),
+            ("Failed\t\tError: ErrImagePull", row(Some("Failed"), None, "Error: ErrImagePull")),
             ("Normal operation ended", None),
             ("Warning  Failed", None),
             ("", None),

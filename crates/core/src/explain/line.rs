@@ -4,6 +4,7 @@ use super::event_row::EventRow;
 use super::template::single_spaced;
 use kq_k8s::go_text::unquote;
 use serde_json::Value;
+use std::borrow::Cow;
 
 /// The most bytes of a line that are looked at.
 pub(super) const LONGEST_LINE: usize = 16 * 1024;
@@ -31,7 +32,7 @@ pub(super) struct Line {
 }
 
 /// Programs that name themselves at the beginning of a line, or in the column FROM of events.
-const PROGRAMS: &[&str] = &[
+pub(super) const PROGRAMS: &[&str] = &[
     "kubelet",
     "containerd",
     "dockerd",
@@ -75,10 +76,17 @@ const PROGRAMS: &[&str] = &[
     "dockershim",
     "cloud-node-controller",
     "node-problem-detector",
+    "cadvisor",
 ];
+
+/// What stands in place of a part that is left out.
+pub(super) const GAP: char = '\u{2026}';
 
 /// A program that does not name itself.
 pub(super) const LOGRUS: &str = "a program that logs with logrus (containerd, dockerd, podman)";
+
+/// Programs for one command that have the client of containerd.
+pub(super) const CONTAINERD_CLIENT: &str = "nerdctl or ctr";
 
 /// Keys whose values may be messages.
 const MESSAGE_KEYS: [&str; 11] = [
@@ -100,6 +108,9 @@ impl Line {
     pub fn of(text: &str) -> Self {
         let text = straight_quotes(&without_escapes(text));
         let text = text.trim().trim_start_matches(['>', '|', '`']).trim_end_matches('`').trim();
+        let text = text.strip_prefix("**").and_then(|it| it.strip_suffix("**")).unwrap_or(text);
+        let text = until_gap(text);
+        let text = &*text;
         let mut line = Self::default();
         if text.starts_with(['{', '[']) && line.json(text) {
             return line.done();
@@ -114,9 +125,20 @@ impl Line {
                 return line.done();
             }
         }
+        if let Some(at) = text.find(": {\"ts\":").filter(|at| *at < 100)
+            && line.cut_json(&text[at + 2..])
+        {
+            return line.done();
+        }
         let unquoted = yaml_text(text);
         let text = unquoted.as_deref().unwrap_or(text);
         line.head(text);
+        // A line of klog within one of logrus, as k0s writes those of the kubelet.
+        if let Some((message, rest)) = embedded_klog(text) {
+            line.body(&message);
+            line.pairs_of(rest);
+            return line.done();
+        }
         if let Some((program, message)) = logrus(text) {
             line.program = Some(program.to_owned());
             line.body(message);
@@ -131,6 +153,20 @@ impl Line {
             None => line.body(text),
         }
         line.done()
+    }
+
+    /// Returns true if it has a key with an error.
+    pub fn has_error(&self) -> bool {
+        self.pairs.iter().any(|(key, _)| key == "err" || key == "error")
+    }
+
+    /// Returns true if its level is that of a failure, false for information without an error; `None`: it does not say so.
+    pub fn is_failure(&self) -> Option<bool> {
+        match self.level? {
+            'I' if !self.has_error() => Some(false),
+            'E' | 'F' => Some(true),
+            _ => None,
+        }
     }
 
     /// Reads the objects that kubectl, journalctl and the kubelet write. Returns false for other texts.
@@ -203,10 +239,16 @@ impl Line {
                 self.embedded(&text);
             }
         }
-        for key in ["SYSLOG_IDENTIFIER", "component"] {
+        for (key, is_program) in
+            [("SYSLOG_IDENTIFIER", true), ("component", true), ("caller", false)]
+        {
             let name = format!("\"{key}\":\"");
-            if let Some(at) = text.find(&name) {
-                self.program = Some(unquote(&text[at + name.len()..]).0);
+            let Some(at) = text.find(&name) else { continue };
+            let value = Some(unquote(&text[at + name.len()..]).0);
+            if is_program {
+                self.program = value;
+            } else if self.place.is_none() {
+                self.place = value;
             }
         }
         self.texts.len() > before
@@ -242,9 +284,8 @@ impl Line {
     fn body(&mut self, text: &str) {
         let text = match self.place.as_ref().and_then(|place| text.find(&format!("{place}] "))) {
             Some(at) => text[at..].split_once("] ").map_or("", |(_, after)| after),
-            None => text,
+            None => without_klog(text),
         };
-        let text = without_klog(text);
         if let Some(quoted) = text.strip_prefix('"') {
             let (message, at) = unquoted(quoted);
             self.is_open |= at == quoted.len() && !quoted.ends_with('"');
@@ -293,7 +334,10 @@ impl Line {
     }
 
     fn pair(&mut self, key: &str, value: String) {
-        if MESSAGE_KEYS.contains(&key) && value.contains(' ') || key == "err" || key == "error" {
+        // What the kubelet could not write, such as an event, is no message: `event="&Event{...}"`.
+        let is_object = value.starts_with('&');
+        let is_message = MESSAGE_KEYS.contains(&key) && value.contains(' ') && !is_object;
+        if is_message || key == "err" || key == "error" {
             self.texts.push(value.clone());
         }
         // A structure: klog writes a condition as JSON.
@@ -327,6 +371,44 @@ impl Line {
     }
 }
 
+/// Returns a line of a log up to where a pager or `systemctl status` left a part of it out, with the sign `…` for what is missing:
+/// a pager ends a long line with `>`, and leaves a quote open.
+fn until_gap(text: &str) -> Cow<'_, str> {
+    let head = first_bytes(text, 400);
+    if klog_header(head).is_none() && program(head).is_none() {
+        return Cow::Borrowed(text);
+    }
+    if let Some(before) = text.strip_suffix('>')
+        && is_quote_open(before)
+    {
+        return Cow::Owned(format!("{before}{GAP}"));
+    }
+    let is_within = |at: usize, length: usize| {
+        let before = text[..at].ends_with(|c: char| c.is_alphanumeric());
+        before && text[at + length..].starts_with(|c: char| c.is_alphanumeric())
+    };
+    let dots = text.match_indices("...").find(|(at, dots)| is_within(*at, dots.len()));
+    let sign = text.find(GAP).filter(|at| !text[at + GAP.len_utf8()..].trim().is_empty());
+    match dots.map(|(at, _)| at).into_iter().chain(sign).min() {
+        Some(at) => Cow::Owned(format!("{}{GAP}", &text[..at])),
+        None => Cow::Borrowed(text),
+    }
+}
+
+/// Returns true if a text ends within quotes.
+pub(super) fn is_quote_open(text: &str) -> bool {
+    let (mut is_open, mut is_escaped) = (false, false);
+    for byte in text.bytes() {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' => is_escaped = true,
+            b'"' => is_open = !is_open,
+            _ => {}
+        }
+    }
+    is_open
+}
+
 /// Returns a text with the quotes of a keyboard: web pages and chats have others.
 fn straight_quotes(text: &str) -> String {
     text.replace(['\u{2018}', '\u{2019}'], "'").replace(['\u{201c}', '\u{201d}'], "\"")
@@ -345,6 +427,15 @@ fn yaml_text(text: &str) -> Option<String> {
     Some(single_spaced(&value.replace('\u{0}', "'")))
 }
 
+/// Returns the line of klog that a key `msg="..."` has, and the keys after it.
+fn embedded_klog(text: &str) -> Option<(String, &str)> {
+    let (before, after) = text.split_once(" msg=\"")?;
+    let is_logrus = before.contains("level=") && klog_header(first_bytes(before, 400)).is_none();
+    klog_header(first_bytes(after, 60)).filter(|at| *at == 0 && is_logrus)?;
+    let (message, end) = unquoted(after);
+    Some((message, &after[end..]))
+}
+
 /// Returns what logrus writes before a message on a terminal, `FATA[0000] `: the text after it, and the program: those that run
 /// for one command count seconds.
 fn logrus(text: &str) -> Option<(&'static str, &str)> {
@@ -356,7 +447,20 @@ fn logrus(text: &str) -> Option<(&'static str, &str)> {
     if is_seconds && text.starts_with("INFO[") {
         return None;
     }
-    Some((if is_seconds { "crictl" } else { "containerd" }, message))
+    // Words of containerd's client, which crictl does not have.
+    const OF_CLIENT: [&str; 4] = [
+        "failed to copy: ",
+        "failed to resolve reference ",
+        "failed to do request: ",
+        "failed to extract layer ",
+    ];
+    let program = match is_seconds {
+        true if OF_CLIENT.iter().any(|words| message.starts_with(words)) => CONTAINERD_CLIENT,
+        true if message.contains("device plugin") => "device plugin",
+        true => "crictl",
+        false => "containerd",
+    };
+    Some((program, message))
 }
 
 /// Returns the text of a quoted value after its first quote, and where it ends.
@@ -388,8 +492,14 @@ fn plain_quotes(text: &str) -> String {
             Some(b'"') => ("\"", &run[1..]),
             Some(b'\'') => ("'", &run[1..]),
             Some(b'n' | b't' | b'r') => (" ", &run[1..]),
-            Some(b'u') if run.get(1..5) == Some("003c") => ("<", &run[5..]),
-            Some(b'u') if run.get(1..5) == Some("003e") => (">", &run[5..]),
+            Some(b'u') if run.get(1..5) == Some("0022") => ("\"", &run[5..]),
+            Some(b'u') if run.get(1..5) == Some("0027") => ("'", &run[5..]),
+            Some(b'u') if run.get(1..5).is_some_and(|it| it.eq_ignore_ascii_case("003c")) => {
+                ("<", &run[5..])
+            }
+            Some(b'u') if run.get(1..5).is_some_and(|it| it.eq_ignore_ascii_case("003e")) => {
+                (">", &run[5..])
+            }
             Some(b'u') if run.get(1..5) == Some("0026") => ("&", &run[5..]),
             Some(b'x') if run.get(1..3) == Some("1b") => (" ", &run[3..]),
             _ => ("\\", run),
@@ -496,12 +606,18 @@ fn program(head: &str) -> Option<String> {
         }
     }
     let mut words = head.split_whitespace().take(12);
+    let mut before = "";
     words.find_map(|word| {
-        let name = word.trim_end_matches([',', ':']);
+        let name = word.trim_start_matches('{').trim_end_matches([',', ':']);
         let ends = word.len() > name.len();
         let is_known = PROGRAMS.contains(&name);
-        // The bare word is a column of an event; at the beginning of a text it may begin a sentence.
-        let is_column = head.contains("Warning ") || head.contains("Normal ");
+        // The bare word is a column of an event, behind its age; elsewhere it may stand in a sentence.
+        let is_event = head.contains("Warning ") || head.contains("Normal ");
+        let is_column = is_event
+            && (before.ends_with([')', '>'])
+                || before.starts_with(|c: char| c.is_ascii_digit())
+                    && before.ends_with(['s', 'm', 'h', 'd', 'y']));
+        before = word;
         (is_known && (ends || is_column)).then(|| name.to_owned())
     })
 }
@@ -522,7 +638,7 @@ fn stamp(head: &str) -> Option<String> {
 }
 
 /// Returns the key at the beginning, and the rest with its value.
-fn key_at(text: &str) -> Option<(&str, &str)> {
+pub(super) fn key_at(text: &str) -> Option<(&str, &str)> {
     let end = text.find(|c: char| !(c.is_ascii_alphanumeric() || "_-./".contains(c)))?;
     let (key, rest) = text.split_at(end);
     let is_key = key.starts_with(|c: char| c.is_ascii_alphabetic()) && !key.starts_with("--");

@@ -9,6 +9,7 @@ use super::line::{LONGEST_LINE, Line, first_bytes};
 use super::message::{
     Known, MessageExplanation, explain_message, of_status, recognise_line, shown,
 };
+use super::open_message::OpenMessage;
 use super::secrets::masked;
 use super::table::Rank;
 use kq_answer::{Basis, answer};
@@ -103,9 +104,12 @@ pub struct LogFold {
     open: Vec<u8>,
     /// A line with a value that goes on in the next lines.
     value: Option<OpenValue>,
+    /// A message that may go on in the next line.
+    message: Option<OpenMessage>,
     /// The open line is longer.
     is_over: bool,
     lines: u64,
+    messages: u64,
     kinds: BTreeMap<usize, Seen>,
     unknown: BTreeMap<String, Seen>,
     foreign: BTreeMap<String, Seen>,
@@ -150,19 +154,42 @@ impl LogFold {
                 }
             }
             None if text.trim().is_empty() => {}
-            None => match OpenValue::of(&text) {
-                Some(value) => self.value = Some(value),
-                None => self.line(&text),
-            },
+            None => self.own_line(&text),
         }
         self.open = open;
         self.open.clear();
     }
 
+    /// Reads a line that is no part of a value.
+    fn own_line(&mut self, text: &str) {
+        if self.message.as_mut().is_some_and(|it| it.add(text)) {
+            if self.message.as_ref().is_some_and(OpenMessage::is_whole) {
+                self.end_message();
+            }
+            return;
+        }
+        self.end_message();
+        match (OpenValue::of(text), OpenMessage::of(text)) {
+            (Some(value), _) => self.value = Some(value),
+            (None, Some(message)) => self.message = Some(message),
+            (None, None) => self.line(text),
+        }
+    }
+
+    /// Reads a message that does not go on.
+    fn end_message(&mut self) {
+        if let Some((text, lines)) = self.message.take().map(OpenMessage::end) {
+            self.lines += lines - 1;
+            self.line(&text);
+        }
+    }
+
     fn line(&mut self, text: &str) {
         self.lines += 1;
-        self.only = (self.lines == 1).then(|| text.to_owned());
-        let whole = if self.lines == 1 { Some(String::new()) } else { self.whole.take() };
+        self.messages += 1;
+        let is_first = self.messages == 1;
+        self.only = is_first.then(|| text.to_owned());
+        let whole = if is_first { Some(String::new()) } else { self.whole.take() };
         self.whole = whole.filter(|it| it.len() + text.len() < LONGEST_LINE).map(|mut it| {
             it.push_str(text);
             it.push('\n');
@@ -225,6 +252,7 @@ impl LogFold {
         if let Some(value) = self.value.take() {
             self.line(&value.cut());
         }
+        self.end_message();
         // Fields tell what a reason is about; alone they tell nothing.
         match self.kinds.is_empty() {
             true => self.unnamed += self.fields,

@@ -3,10 +3,13 @@
 use super::derived::{derive, size_and_bytes};
 use super::event_row::StatusText;
 use super::klog_value::on_one_line;
-use super::line::Line;
+use super::line::{CONTAINERD_CLIENT, GAP, Line};
 use super::secrets::masked;
-use super::speaker::{component, is_foreign, program_of, says_kubelet};
-use super::table::{Found, Rank, Row, Table};
+use super::speaker::{
+    component, is_foreign, is_of_kubelet_within, is_other, is_program, kind_speaker, program_of,
+    says_kubelet,
+};
+use super::table::{Around, FAILURE, Found, OfPlace, Rank, Row, STEP, Table};
 use super::template::single_spaced;
 use kq_answer::{Basis, answer};
 use kq_k8s::version::KubeletVersion;
@@ -146,6 +149,8 @@ pub(super) struct Known {
     table: &'static Table,
     /// The texts of the line, without secrets.
     texts: Vec<String>,
+    /// Which of them end where a part was left out, mostly within a word.
+    gaps: Vec<bool>,
     /// What was found in each, by its number.
     found: Vec<(usize, Found)>,
     /// The place in `found` of the row that tells the reason.
@@ -157,7 +162,21 @@ impl Known {
     /// Returns true for a step of the kubelet's work of which only the place is known.
     pub fn is_step(&self) -> bool {
         let (_, row) = self.row();
-        row.is_place && row.rank == Rank::Note
+        row.is_place && self.rank(row) == Rank::Note
+    }
+
+    /// Returns how bad a row is here: a text that is known by its place alone is as bad as the level of its line.
+    fn rank(&self, row: &Row) -> Rank {
+        let of_line = self.of_line(row);
+        of_line.map_or(row.rank, |(rank, _)| rank)
+    }
+
+    /// Returns what the level of the line says of a text that is known by its place alone.
+    fn of_line(&self, row: &Row) -> Option<(Rank, OfPlace)> {
+        let (text, found) = &self.found[self.cause];
+        let is_first = *text == 0 && found.fit.start == 0;
+        let is_failure = self.line.is_failure().filter(|_| row.is_place && is_first)?;
+        Some(if is_failure { (Rank::Retry, FAILURE) } else { (Rank::Note, STEP) })
     }
 
     /// Returns the row that tells the reason, with a number of its own.
@@ -283,68 +302,134 @@ fn joined(text: &str) -> String {
 }
 
 /// Finds the message of a line whose secrets are gone.
-pub(super) fn recognise_line(line: Line) -> Result<Known, UnknownMessage> {
+pub(super) fn recognise_line(mut line: Line) -> Result<Known, UnknownMessage> {
+    if is_of_kubelet_within(&line) {
+        line.program = Some("kubelet".to_owned());
+    }
     let mut texts = line.texts.clone();
-    let is_cut = texts.iter_mut().any(without_dots) || line.is_open;
+    let mut gaps = vec![false; texts.len()];
+    for (text, gap) in texts.iter_mut().zip(&mut gaps) {
+        *gap = without_dots(text);
+    }
+    let is_cut = gaps.contains(&true) || line.is_open;
     let table = Table::get();
     for may_be_cut in [false, true] {
         if may_be_cut && !is_cut {
             break;
         }
-        let found: Vec<(usize, Found)> = texts
-            .iter()
-            .enumerate()
-            .flat_map(|(at, text)| table.scan(text, may_be_cut).into_iter().map(move |it| (at, it)))
-            .collect();
+        let found = table.scan_all(&texts, around(&line, may_be_cut));
         let mut found = without_server_words(found);
         if let Some(last) = found.iter().position(|(_, it)| table.rows[it.row].is_last) {
             found.truncate(last + 1);
         }
         let rows: Vec<&Row> = found.iter().map(|(_, it)| &table.rows[it.row]).collect();
         let Some(cause) = cause(&rows, &line) else { continue };
-        if !rows[cause].is_kubelets() && says_kubelet(&line) {
+        if !rows[cause].is_kubelets() && says_kubelet(&line) && !is_at_home(&found, &line) {
             continue;
         }
         // The end of a cut message may tell more than what wraps it.
         if !may_be_cut && rows[cause].is_outer && is_cut {
-            let again = recognise_cut(&texts, &line, rows[cause].is_kubelets());
+            let again = recognise_cut(&texts, &gaps, &line, rows[cause].is_kubelets());
             if let Some(known) = again {
                 return Ok(known);
             }
         }
-        return Ok(Known { table, texts, found, cause, line });
+        // What a program of another name says is that program's, whoever has the same words.
+        if rows[cause].is_kubelets() && line.program.as_deref().is_some_and(is_other) {
+            break;
+        }
+        return Ok(Known { table, texts, gaps, found, cause, line });
     }
-    if let Some(known) = placed(&texts, &line) {
+    if let Some(known) = placed(&texts, &gaps, &line) {
         return Ok(known);
     }
     let program = line.program.clone().or_else(|| line.place.as_deref().and_then(program_of));
     Err(UnknownMessage { speaker: program, place: line.place, reason: line.reason })
 }
 
+/// Returns what a line says of its messages besides their texts.
+fn around(line: &Line, may_be_cut: bool) -> Around<'static> {
+    Around {
+        has_error: line.has_error(),
+        is_named: line.program.as_deref().is_some_and(|it| !is_foreign(it)),
+        may_be_cut,
+        before: &[],
+    }
+}
+
+/// Returns true if a line whose file says nothing of the kubelet begins with the message of another component.
+fn is_at_home(found: &[(usize, Found)], line: &Line) -> bool {
+    const OWN_SENTENCE: usize = 11;
+    if line.program.is_some() || line.place.as_deref().and_then(program_of).is_some() {
+        return false;
+    }
+    let first = found.first().filter(|(text, it)| {
+        let before = line.texts[*text].get(..it.fit.start).unwrap_or("");
+        // gRPC names its part: `[core] grpc: ...`.
+        let begins = before.is_empty() || before.starts_with('[') && before.ends_with("] ");
+        begins && it.fit.literals >= OWN_SENTENCE
+    });
+    let row = first.map(|(_, it)| &Table::get().rows[it.row]);
+    row.is_some_and(|row| !row.is_kubelets() && !row.is_fragment && row.id != Some("rpc"))
+}
+
 /// Finds a message of which only the place in the sources is known.
-fn placed(texts: &[String], line: &Line) -> Option<Known> {
+fn placed(texts: &[String], gaps: &[bool], line: &Line) -> Option<Known> {
     if line.program.as_deref().is_some_and(is_foreign) {
         return None;
     }
     let table = Table::places();
     let in_text = |(at, text): (usize, &String)| {
-        let found = table.scan(text, false).into_iter().map(move |it| (at, it));
+        let found = table.scan(text, Around::default()).into_iter().map(move |it| (at, it));
         // A sentence of somebody may have the same words further on.
         let found: Vec<(usize, Found)> = found.collect();
         found.first().is_some_and(|(_, it)| it.fit.start == 0).then_some(found)
     };
-    let found: Vec<(usize, Found)> =
+    let mut found: Vec<(usize, Found)> =
         texts.iter().enumerate().filter_map(in_text).flatten().collect();
+    if let Some(place) = line.place.as_deref() {
+        for (_, it) in &mut found {
+            if let Some((row, template)) = same_text_in(table, it, place) {
+                (it.row, it.template) = (row, template);
+            }
+        }
+        // The first text of a line stands in the file that the line names.
+        if found.first().is_some_and(|(text, it)| *text == 0 && is_elsewhere(table, it, place)) {
+            return None;
+        }
+    }
     // A log line is about its message; of texts that wrap each other the innermost has the reason.
     let is_log = |(_, it): &(usize, Found)| table.rows[it.row].templates[it.template].is_log;
     let cause = found.iter().position(is_log).or(found.len().checked_sub(1))?;
-    let mut found = found;
-    let of_line =
-        line.place.as_deref().and_then(|place| same_text_in(table, &found[cause].1, place));
-    if let Some((row, template)) = of_line {
-        (found[cause].1.row, found[cause].1.template) = (row, template);
+    // The versions may log the same text as a failure, or as a step.
+    let is_failure = line.is_failure();
+    let row = &table.rows[found[cause].1.row];
+    if let Some(is_failure) = is_failure
+        && is_log(&found[cause])
+        && is_failure == (row.rank == Rank::Note)
+    {
+        let shape = &row.templates[found[cause].1.template];
+        let other = table.rows.iter().position(|it| {
+            it.file == row.file
+                && it.function == row.function
+                && is_failure == (it.rank != Rank::Note)
+                && it.templates.first() == Some(shape)
+        });
+        if let Some(other) = other {
+            (found[cause].1.row, found[cause].1.template) = (other, 0);
+        }
     }
-    Some(Known { table, texts: texts.to_vec(), found, cause, line: line.clone() })
+    let (texts, gaps) = (texts.to_vec(), gaps.to_vec());
+    Some(Known { table, texts, gaps, found, cause, line: line.clone() })
+}
+
+/// Returns true if a text that begins a line is of another file than the line names. A sentence of its own may have moved since.
+fn is_elsewhere(table: &Table, found: &Found, place: &str) -> bool {
+    const OWN_SENTENCE: usize = 24;
+    let row = &table.rows[found.row];
+    let template = &row.templates[found.template];
+    let is_own = template.is_log && found.fit.literals >= OWN_SENTENCE;
+    !is_own && row.file.rsplit('/').next() != place.split(':').next()
 }
 
 /// Returns the row of the same text in the file that a line names: `scope.go:117`.
@@ -362,18 +447,14 @@ fn same_text_in(table: &Table, found: &Found, place: &str) -> Option<(usize, usi
 }
 
 /// Finds a message whose end is missing, where only what wraps it is whole.
-fn recognise_cut(texts: &[String], line: &Line, is_kubelets: bool) -> Option<Known> {
+fn recognise_cut(texts: &[String], gaps: &[bool], line: &Line, is_kubelets: bool) -> Option<Known> {
     let table = Table::get();
-    let found: Vec<(usize, Found)> = texts
-        .iter()
-        .enumerate()
-        .flat_map(|(at, text)| table.scan(text, true).into_iter().map(move |it| (at, it)))
-        .collect();
-    let found = without_server_words(found);
+    let found = without_server_words(table.scan_all(texts, around(line, true)));
     let rows: Vec<&Row> = found.iter().map(|(_, it)| &table.rows[it.row]).collect();
     let cause = cause(&rows, line)?;
     let is_better = rows[cause].is_kubelets() && !(rows[cause].is_outer && is_kubelets);
-    is_better.then(|| Known { table, texts: texts.to_vec(), found, cause, line: line.clone() })
+    let (texts, gaps) = (texts.to_vec(), gaps.to_vec());
+    is_better.then(|| Known { table, texts, gaps, found, cause, line: line.clone() })
 }
 
 /// Drops messages of the kubelet behind the code of a gRPC call: these words are the server's.
@@ -395,6 +476,12 @@ fn cause(rows: &[&Row], line: &Line) -> Option<usize> {
     let is_foreign = line.program.as_deref().is_some_and(is_foreign);
     let last = |is: &dyn Fn(&Row) -> bool| rows.iter().rposition(|row| is(row));
     let first = |is: &dyn Fn(&Row) -> bool| rows.iter().position(|row| is(row));
+    // The client of containerd tells what the registry said.
+    if line.program.as_deref() == Some(CONTAINERD_CLIENT)
+        && let Some(at) = last(&|row: &Row| !row.is_outer && !row.is_fragment)
+    {
+        return Some(at);
+    }
     if is_foreign && let Some(at) = first(&|row: &Row| !row.is_kubelets() && !row.is_fragment) {
         return Some(at);
     }
@@ -408,7 +495,7 @@ fn cause(rows: &[&Row], line: &Line) -> Option<usize> {
 /// Takes the dots of a cut text away.
 fn without_dots(text: &mut String) -> bool {
     let end = text.trim_end_matches(['.', '…', ' ']).len();
-    let is_cut = text[end..].contains("...") || text[end..].contains('…');
+    let is_cut = text[end..].contains("...") || text[end..].contains(GAP);
     if is_cut {
         text.truncate(end);
     }
@@ -420,19 +507,39 @@ impl Known {
     pub fn explain(&self) -> MessageExplanation {
         let (_, row) = self.row();
         let facts = self.facts();
-        let foreign = self.foreign_cause(row, &facts);
-        let derived = derive(row, &facts);
-        let wrapped = self.wrapped();
-        let place = row.place(self.found[self.cause].1.template);
+        let wrapped = self.wrapped(&facts);
         let decides =
             |found: &(usize, Found)| Some(&self.table.rows[found.1.row]).filter(|row| row.decides);
         let decider = self.found.iter().take(self.cause).find_map(decides).unwrap_or(row);
+        // A controller's event about a node has the node's own UID, the kubelet's has its name.
+        let is_node_event = |it: &&Row| it.id == Some("node-event");
+        let rows = self.found.iter().map(|(_, it)| &self.table.rows[it.row]);
+        let of_controller = { rows }.find(is_node_event).filter(|_| {
+            let fact = |name: &str| facts.iter().find(|it| it.name == name).map(|it| &it.value);
+            fact("uid") != fact("name")
+        });
+        let (decider, row, template) = match of_controller {
+            Some(event) => (event, event, 0),
+            None => (decider, row, self.found[self.cause].1.template),
+        };
+        let foreign = self.foreign_cause(row, &facts);
+        let derived = derive(row, &facts);
+        let place = row.place(template);
         // crictl shares the kubelet's client of the runtime: its lines say the same of the runtime, and nothing of a kubelet.
-        let of_crictl = self.line.program.as_deref() == Some("crictl");
+        let client = self.line.program.as_deref();
+        let client = client.filter(|it| matches!(*it, "crictl" | CONTAINERD_CLIENT));
+        let of_crictl = client.is_some();
+        let (of_line_rank, of_line) = self.of_line(row).unzip();
+        let [means, leads, action] = of_line.unwrap_or([row.means, decider.leads, decider.action]);
+        let speaker = match of_crictl {
+            true => client.unwrap_or_default().to_owned(),
+            false if of_controller.is_some() => "kube-controller-manager".to_owned(),
+            false => named_speaker(decider.speaker, &facts),
+        };
         MessageExplanation {
-            summary: derived.summary.unwrap_or_else(|| filled(row.means, &facts)),
+            summary: derived.summary.unwrap_or_else(|| filled(means, &facts)),
             message: shown(&self.line.texts.join(": "), LONGEST_SHOWN),
-            speaker: if of_crictl { "crictl" } else { decider.speaker }.to_owned(),
+            speaker,
             domain: match decider.is_kubelets() && !of_crictl {
                 true => row.domain.to_owned(),
                 false => "foreign".to_owned(),
@@ -442,33 +549,33 @@ impl Known {
             versions: versions(row, place.versions),
             wrapped,
             values: facts.iter().cloned().chain(derived.facts).collect(),
-            means: filled(row.means, &facts),
-            leads_to: match of_crictl {
-                true => {
-                    "That command of crictl fails; the kubelet asks the runtime itself.".to_owned()
+            means: filled(means, &facts),
+            leads_to: match client.filter(|it| decider.speaker != *it) {
+                Some(client) => {
+                    format!("That command of {client} fails; the kubelet asks the runtime itself.")
                 }
-                false => filled(decider.leads, &facts),
+                None => filled(leads, &facts),
             },
-            action: filled(decider.action, &facts),
+            action: filled(action, &facts),
             misleads: row.misleads.map(|text| filled(text, &facts)),
             foreign_cause: foreign,
             command: Some(decider.command.to_owned()).filter(|command| !command.is_empty()),
             on_node: Vec::new(),
-            rank: decider.rank,
+            rank: of_line_rank.unwrap_or(decider.rank),
             is_cut: self.found.iter().any(|(_, found)| found.fit.is_cut),
             is_explained: !row.is_place,
             basis: Basis::default(),
         }
     }
 
-    fn wrapped(&self) -> Vec<MessagePart> {
+    fn wrapped(&self, facts: &[MessageFact]) -> Vec<MessagePart> {
         let rows = self.found.iter().take(self.cause + 1);
         let mut parts: Vec<MessagePart> = Vec::new();
         for (_, found) in rows {
             let row = &self.table.rows[found.row];
             let place = row.place(found.template);
             let part = MessagePart {
-                speaker: row.speaker.to_owned(),
+                speaker: named_speaker(row.speaker, facts),
                 template: row.templates[found.template].go(),
                 go_file: place.file.to_owned(),
                 go_function: place.function.to_owned(),
@@ -501,6 +608,11 @@ impl Known {
             let first = found.fit.facts.first().map(|(_, place)| &self.texts[*at][place.clone()]);
             for (nth, (name, place)) in found.fit.facts.iter().enumerate() {
                 let value = &self.texts[*at][place.clone()];
+                // Of a word of which a part is left out nothing is said.
+                let is_part = self.gaps[*at] && place.end == self.texts[*at].len();
+                if is_part && !value.contains(' ') {
+                    continue;
+                }
                 let is_cause = matches!(*name, "err" | "cause");
                 let is_known = is_cause && self.is_explained(*at, found, place.start);
                 match row.field(name) {
@@ -516,21 +628,27 @@ impl Known {
         }
         let told: Vec<&Row> = self.found.iter().map(|(_, found)| &table.rows[found.row]).collect();
         for (key, value) in &self.line.pairs {
+            if value.ends_with(GAP) && !value.contains(' ') {
+                continue;
+            }
             let meaning = told.iter().find_map(|row| row.field(key)).or_else(|| common(key));
             if !matches!(key.as_str(), "err" | "error") {
                 put(key, value, meaning.unwrap_or("a value of the log line"));
             }
+            super::numbers::name_masks(value, &mut put);
         }
         if let Some(process) = &self.line.process {
             let speaker = self.row().1.speaker;
-            let name = if is_foreign(speaker) { speaker } else { "kubelet" };
+            let name = if is_foreign(speaker) { "program" } else { "kubelet" };
+            let name = self.line.program.as_deref().filter(|it| is_foreign(it)).unwrap_or(name);
             put("pid", process, &format!("process id of the {name}"));
         }
         if let Some(place) = &self.line.place {
             put("source line", place, "the line of the source that logged it, in that version");
         }
-        for text in &self.texts {
-            super::numbers::name_rest(text, &mut put);
+        for (text, gap) in self.texts.iter().zip(&self.gaps) {
+            let end = if *gap { text.rfind(' ').unwrap_or(0) } else { text.len() };
+            super::numbers::name_rest(&text[..end], &mut put);
         }
         facts
     }
@@ -556,11 +674,27 @@ impl Known {
         let (at, found) = told.or_else(|| others.last())?;
         let foreign = &table.rows[found.row];
         Some(ForeignCause {
-            speaker: foreign.speaker.to_owned(),
+            speaker: named_speaker(foreign.speaker, facts),
             text: shown(&self.texts[*at][found.fit.start..], LONGEST_FACT),
             means: filled(foreign.means, facts),
             action: filled(foreign.action, facts),
         })
+    }
+}
+
+/// Returns the component that says a message: a row may name the field that tells it.
+fn named_speaker(speaker: &str, facts: &[MessageFact]) -> String {
+    let Some(field) = speaker.strip_prefix('{').and_then(|it| it.strip_suffix('}')) else {
+        return speaker.to_owned();
+    };
+    let value = facts.iter().find(|fact| fact.name == field).map_or("", |fact| &fact.value);
+    let name = value.rsplit('/').next().unwrap_or_default();
+    match field {
+        "lock" if is_program(name) => name.to_owned(),
+        "lock" if !value.is_empty() => format!("the holder of the lock {value}"),
+        "lock" => "the holder of a lock".to_owned(),
+        "kind" => kind_speaker(value).to_owned(),
+        _ => component(name).to_owned(),
     }
 }
 

@@ -20,6 +20,7 @@ mod log;
 mod message;
 /// Numbers that no template names.
 mod numbers;
+mod open_message;
 /// Where the sources have a text.
 mod place;
 /// Secrets in pasted text.

@@ -40,6 +40,24 @@ pub(super) fn name_rest(text: &str, put: &mut impl FnMut(&str, &str, &str)) {
     }
 }
 
+/// Names the NUMA nodes of a hint of the topology manager: `{"NUMANodeAffinity":3,"Preferred":false}`.
+pub(super) fn name_masks(text: &str, put: &mut impl FnMut(&str, &str, &str)) {
+    const KEY: &str = "\"NUMANodeAffinity\":";
+    for (at, _) in text.match_indices(KEY) {
+        let value = &text[at + KEY.len()..];
+        let end = value.find(|c: char| !c.is_ascii_digit()).unwrap_or(value.len());
+        let Ok(mask) = value[..end].parse::<u64>() else { continue };
+        let nodes = (0..64).filter(|node| mask >> node & 1 == 1).map(|node| node.to_string());
+        let nodes: Vec<String> = nodes.collect();
+        let nodes = match &nodes[..] {
+            [] => "no NUMA node".to_owned(),
+            [node] => format!("NUMA node {node}"),
+            all => format!("the NUMA nodes {}", all.join(", ")),
+        };
+        put("NUMANodeAffinity", &value[..end], &format!("a bit mask: {nodes}"));
+    }
+}
+
 /// Words before a number, its name, and what it is.
 const BEFORE: [(&str, &str, &str); 12] = [
     ("exit status ", "exit status", "the exit code of the process: 0 is success"),
@@ -111,6 +129,16 @@ fn grpc_meaning(code: &str) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_mask_names_its_nodes() {
+        let hints =
+            r#"[{"NUMANodeAffinity":2,"Preferred":true},{"NUMANodeAffinity":5,"Preferred":false}]"#;
+        let mut all = Vec::new();
+        name_masks(hints, &mut |_, value, what| all.push(format!("{value}: {what}")));
+        let expected = ["2: a bit mask: NUMA node 1", "5: a bit mask: the NUMA nodes 0, 2"];
+        assert_eq!(all, expected);
+    }
 
     #[test]
     fn numbers_are_named_by_their_surroundings() {

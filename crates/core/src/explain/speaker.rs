@@ -1,6 +1,6 @@
 //! Whose a line is: the component of a program, of a source of events, or of a file of the sources.
 
-use super::line::Line;
+use super::line::{LOGRUS, Line, PROGRAMS};
 use super::table::Table;
 
 /// Returns the component that a program or a source of events belongs to.
@@ -42,9 +42,81 @@ pub(super) fn is_foreign(program: &str) -> bool {
     ) && !program.starts_with("kubelet")
 }
 
+/// Returns true for a known program that is not the kubelet, and does not run one or repeat its words.
+pub(super) fn is_other(program: &str) -> bool {
+    is_foreign(program) && is_program(program) && !matches!(program, "crictl" | "kubectl" | LOGRUS)
+}
+
+/// Returns true for the name of a program that lines name.
+pub(super) fn is_program(name: &str) -> bool {
+    PROGRAMS.contains(&name) || name == "cloud-controller-manager"
+}
+
+/// Returns true for a line of klog that another program wrote, such as a container or a unit of another name, from a file that the
+/// kubelet has alone.
+pub(super) fn is_of_kubelet_within(line: &Line) -> bool {
+    let program = line.program.as_deref().filter(|name| is_foreign(name) && !is_program(name));
+    let is_kubelets = || {
+        let place = line.place.as_deref().filter(|place| !place.contains('/'));
+        place.and_then(program_of).is_some_and(|program| program == "kubelet")
+    };
+    program.is_some() && line.level.is_some() && is_kubelets()
+}
+
+/// Returns the component that writes events about a kind of object.
+pub(super) fn kind_speaker(kind: &str) -> &'static str {
+    match kind {
+        "ReplicaSet"
+        | "Deployment"
+        | "StatefulSet"
+        | "DaemonSet"
+        | "Job"
+        | "CronJob"
+        | "ReplicationController"
+        | "Endpoints"
+        | "Service"
+        | "PersistentVolumeClaim"
+        | "HorizontalPodAutoscaler"
+        | "PodDisruptionBudget" => "kube-controller-manager",
+        _ => "a component of Kubernetes",
+    }
+}
+
+/// Files of libraries that every component of Kubernetes is built with, and names that many of them have.
+const SHARED_FILES: &[&str] = &[
+    "run.go",
+    "event.go",
+    "reflector.go",
+    "request.go",
+    "leaderelection.go",
+    "server.go",
+    "controller.go",
+    "log.go",
+    "logs.go",
+    "shared_informer.go",
+    "clientconn.go",
+    "main.go",
+    "status.go",
+    "node.go",
+    "factory.go",
+    "instance.go",
+    "controller_utils.go",
+    "round_trippers.go",
+];
+
+/// Returns true for a file that says nothing of the component.
+fn is_shared_file(file: &str) -> bool {
+    SHARED_FILES.contains(&file)
+}
+
 /// Returns true for a line of a kubelet's log: words of others within it do not make it theirs.
 pub(super) fn says_kubelet(line: &Line) -> bool {
     match line.program.as_deref() {
+        // k3s and others run etcd and the API server in one process with the kubelet.
+        Some(program) if !program.starts_with("kubelet") && line.place.is_some() => {
+            let of_file = line.place.as_deref().and_then(program_of);
+            !is_foreign(program) && of_file.is_none_or(|it| it == "kubelet")
+        }
         Some(program) => !is_foreign(program),
         None => {
             // klog names a file without its folder.
@@ -57,9 +129,21 @@ pub(super) fn says_kubelet(line: &Line) -> bool {
 /// Returns the component that has a file of this name.
 pub(super) fn program_of(place: &str) -> Option<String> {
     let file = place.split_once(':').map_or(place, |(file, _)| file);
+    if is_shared_file(file) {
+        return None;
+    }
     // Loggers of etcd name the folder too.
-    let folders =
-        ["etcdserver/", "rafthttp/", "wal/", "embed/", "mvcc/", "v3rpc/", "raft/", "etcdmain/"];
+    let folders = [
+        "etcdserver/",
+        "rafthttp/",
+        "wal/",
+        "embed/",
+        "mvcc/",
+        "v3rpc/",
+        "raft/",
+        "etcdmain/",
+        "traceutil/",
+    ];
     if folders.iter().any(|folder| file.starts_with(folder)) {
         return Some("etcd".to_owned());
     }

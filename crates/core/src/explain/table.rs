@@ -11,7 +11,7 @@
 //! | `$ ...` | the command of kq that computes it; `$ -`: none |
 //! | `~ ...` | what misleads |
 //! | `+ ...` | the text of other versions |
-//! | `* ...` | `outer`: it wraps another message; `decides`: it says what follows, whatever it wraps; `last`: what stands within it counts for nothing; `vague`: it wraps anything; `whole`: it is a message alone; `rank R`; `in ID`: only below this message; `id ID`; `since V`, `until V` |
+//! | `* ...` | `outer`: it wraps another message; `decides`: it says what follows, whatever it wraps; `last`: what stands within it counts for nothing; `vague`: it wraps anything; `whole`: it is a message alone; `rank R`; `in ID`: only below this message; `err`, `no-err`: only of a line with, without a key err; `named`: only of a line that names the kubelet as its program; `id ID`; `since V`, `until V`, `before V` |
 //! | `name: ...` | what a field is, with its unit |
 //!
 //! `=CODE` as a template is the sentence of a reason of kq's start ([`StartRule`]), which is not written twice.
@@ -36,6 +36,9 @@ const FILES: &[&str] = &[
     include_str!("messages/node.txt"),
     include_str!("messages/reasons.txt"),
     include_str!("messages/foreign.txt"),
+    include_str!("messages/steps.txt"),
+    include_str!("messages/control_plane.txt"),
+    include_str!("messages/old.txt"),
 ];
 
 /// How bad a message is.
@@ -111,6 +114,10 @@ pub(super) struct Row {
     pub is_last: bool,
     /// The messages that it is only found in.
     pub within: Vec<&'static str>,
+    /// It is only a message of a line that has an error, or that has none.
+    pub has_error: Option<bool>,
+    /// It is only a message of a line that names the kubelet as its program.
+    pub is_named: bool,
     /// It only has a place in the sources.
     pub is_place: bool,
 }
@@ -139,6 +146,19 @@ pub(super) struct Table {
     headless: Vec<(usize, usize)>,
 }
 
+/// What a line says of its messages besides their texts.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Around<'l> {
+    /// It has a key with an error.
+    pub has_error: bool,
+    /// It names the kubelet as its program.
+    pub is_named: bool,
+    /// The end of its message may be missing.
+    pub may_be_cut: bool,
+    /// What was found in the texts before.
+    pub before: &'l [Found],
+}
+
 /// A row that was found in a text.
 #[derive(Clone, Debug)]
 pub(super) struct Found {
@@ -162,6 +182,8 @@ impl Table {
             let explained: BTreeSet<String> = templates.map(Template::shape).collect();
             let mut rows = parse(&[PLACES]).unwrap_or_default();
             rows.retain(|row| !explained.contains(&row.templates[0].shape()));
+            let templates = rows.iter_mut().flat_map(|row| &mut row.templates);
+            templates.for_each(|template| template.is_strict = true);
             Self::new(rows)
         })
     }
@@ -189,8 +211,19 @@ impl Table {
         texts.find(|text| text.eq_ignore_ascii_case(word))
     }
 
+    /// Returns the messages in the texts of a line, with the number of the text, the outermost first.
+    pub fn scan_all(&'static self, texts: &[String], around: Around<'_>) -> Vec<(usize, Found)> {
+        let (mut all, mut numbers) = (Vec::new(), Vec::new());
+        for (at, text) in texts.iter().enumerate() {
+            let found = self.scan(text, Around { before: &all, ..around });
+            numbers.extend(found.iter().map(|_| at));
+            all.extend(found);
+        }
+        numbers.into_iter().zip(all).collect()
+    }
+
     /// Returns the messages in a text, the outermost first.
-    pub fn scan(&'static self, text: &str, may_be_cut: bool) -> Vec<Found> {
+    pub fn scan(&'static self, text: &str, around: Around<'_>) -> Vec<Found> {
         let mut all: Vec<Found> = Vec::new();
         let (mut before, mut places) = (None, 0);
         for (at, c) in text.char_indices() {
@@ -206,7 +239,7 @@ impl Table {
             if places > MOST_PLACES {
                 break;
             }
-            if let Some(found) = self.best_at(text, at, may_be_cut, &all) {
+            if let Some(found) = self.best_at(text, at, around, &all) {
                 all.push(found);
             }
         }
@@ -218,7 +251,7 @@ impl Table {
         &'static self,
         text: &str,
         at: usize,
-        may_be_cut: bool,
+        around: Around<'_>,
         outer: &[Found],
     ) -> Option<Found> {
         let known = key(&text[at..]).and_then(|key| self.by_head.get(&key)).into_iter().flatten();
@@ -230,7 +263,15 @@ impl Table {
         let headless = self.headless.iter().filter(|_| is_word);
         let fits = known.chain(headless).filter_map(|&(row, template)| {
             let found = &self.rows[row];
-            let is_inside = |id: &&str| outer.iter().any(|it| self.rows[it.row].id == Some(*id));
+            let is_inside = |id: &&str| {
+                let all = around.before.iter().chain(outer);
+                all.into_iter().any(|it| self.rows[it.row].id == Some(*id))
+            };
+            if found.has_error.is_some_and(|has| has != around.has_error)
+                || found.is_named && !around.is_named
+            {
+                return None;
+            }
             if found.is_whole && at > 0
                 || !found.within.is_empty() && !found.within.iter().any(is_inside)
             {
@@ -243,7 +284,7 @@ impl Table {
             if is_log && at > 0 && !text[..at].ends_with('"') && !text[..at].ends_with("] ") {
                 return None;
             }
-            let fit = found.templates[template].fit(text, at, may_be_cut && begins)?;
+            let fit = found.templates[template].fit(text, at, around.may_be_cut && begins)?;
             let is_alone = || {
                 let rest = fit.spans.last().map(|span| &text[span.end..]);
                 rest.is_some_and(|it| it.trim().len() < 2 && !it.starts_with(char::is_alphanumeric))
@@ -357,15 +398,15 @@ fn template(text: &str) -> Result<Template, String> {
 }
 
 /// What is said of a message that only has a place: what it means, what follows, what to do.
-type OfPlace = [&'static str; 3];
+pub(super) type OfPlace = [&'static str; 3];
 
-const STEP: OfPlace = [
+pub(super) const STEP: OfPlace = [
     "The kubelet logs a step of its work, which is no failure by itself.",
     "Nothing that kq knows of.",
     "Nothing.",
 ];
 
-const FAILURE: OfPlace = [
+pub(super) const FAILURE: OfPlace = [
     "The kubelet logs that something failed; kq knows where, and no more.",
     "Unknown to kq.",
     "Read the cause in err, and the lines around it.",
@@ -401,7 +442,11 @@ fn detail(row: &mut Row, line: &'static str) -> Result<(), String> {
                     "whole" => row.is_whole = true,
                     "rank" => row.rank = Rank::parse(value).ok_or("no such rank")?,
                     "in" => row.within.push(value),
+                    "err" => row.has_error = Some(true),
+                    "no-err" => row.has_error = Some(false),
+                    "named" => row.is_named = true,
                     "id" => row.id = Some(value),
+                    "before" => row.versions = format!("before {value}"),
                     "since" if row.versions.is_empty() => row.versions = format!("since {value}"),
                     "until" if row.versions.is_empty() => row.versions = format!("until {value}"),
                     "since" | "until" => row.versions += &format!(", {name} {value}"),
@@ -511,20 +556,30 @@ mod tests {
             Verb::Word => format!("{name}-1"),
             _ => format!("{name}_1"),
         });
+        let mut around = Around {
+            has_error: row.has_error.unwrap_or(true),
+            is_named: row.is_named,
+            ..Around::default()
+        };
         let outer = row.within.first().map(|id| {
             let outer = table.rows.iter().find(|row| row.id == Some(id)).expect("checked");
-            let outer = &outer.templates[0];
-            match outer.is_log {
-                true => format!("{} {text}", outer.fill(|_, _| String::new())),
-                false => outer.fill(|name, _| match name {
-                    "err" | "cause" | "output" => text.clone(),
-                    _ => format!("{name}-1"),
-                }),
-            }
+            (outer.has_error.unwrap_or(true), &outer.templates[0])
+        });
+        // The message of a log line stands before the text that wraps.
+        let logged = outer.filter(|(_, outer)| outer.is_log).map(|(has_error, outer)| {
+            around.has_error = has_error;
+            table.scan(&outer.fill(|_, _| String::new()), around)
+        });
+        around.before = logged.as_deref().unwrap_or_default();
+        let outer = outer.filter(|(_, outer)| !outer.is_log).map(|(_, outer)| {
+            outer.fill(|name, _| match name {
+                "err" | "cause" | "output" => text.clone(),
+                _ => format!("{name}-1"),
+            })
         });
         let said = super::super::template::single_spaced(&outer.unwrap_or(text));
         let said = said.trim();
-        let all = table.scan(said, false);
+        let all = table.scan(said, around);
         let Some(found) = all.iter().find(|it| it.row == at) else {
             let found: Vec<String> =
                 all.iter().map(|it| table.rows[it.row].templates[it.template].go()).collect();

@@ -33,6 +33,8 @@ pub(super) struct Template {
     pub parts: Vec<Part>,
     /// It is the message of a structured log line: nothing but keys with values follows.
     pub is_log: bool,
+    /// A quoted text without its quotes is one word.
+    pub is_strict: bool,
 }
 
 /// A place of a text that a template fits.
@@ -84,7 +86,7 @@ impl Template {
         }
         text.push_str(rest);
         push_text(&mut parts, &mut text);
-        Ok(Self { parts, is_log })
+        Ok(Self { parts, is_log, is_strict: false })
     }
 
     /// Returns the template of a reason of kq.
@@ -100,7 +102,8 @@ impl Template {
                 Part::Field((*name).to_owned(), verb)
             }
         };
-        Self { parts: template.parts.iter().map(part).collect(), is_log: false }
+        let parts = template.parts.iter().map(part).collect();
+        Self { parts, is_log: false, is_strict: false }
     }
 
     /// Returns the text of the template without names and kinds of its fields.
@@ -156,7 +159,8 @@ impl Template {
     /// Returns how the template fits a text from a place on.
     pub fn fit<'t>(&'t self, text: &str, start: usize, may_be_cut: bool) -> Option<Fit<'t>> {
         let fit = Fit { start, literals: 0, spans: Vec::new(), facts: Vec::new(), is_cut: false };
-        let (is_log, is_headless) = (self.is_log, self.head().is_none());
+        let is_log = self.is_log;
+        let is_headless = self.is_strict || self.head().is_none();
         let mut search = Search { text, may_be_cut, is_log, is_headless, tries: TRIES };
         search.rest(&self.parts, start, fit)
     }
@@ -167,7 +171,7 @@ struct Search<'m> {
     text: &'m str,
     may_be_cut: bool,
     is_log: bool,
-    /// The template begins with a value, and is held to what it says of its words.
+    /// The template begins with a value, or is of a place alone: it is held to what it says of its words.
     is_headless: bool,
     tries: usize,
 }
