@@ -467,3 +467,85 @@ fn a_line_without_an_end_is_refused() {
         ran.text()
     );
 }
+
+#[test]
+fn a_message_of_several_lines_is_one_on_standard_input() {
+    for (text, starts) in [
+        (
+            "  Warning  FailedMount  2m36s (x13 over 12m)  kubelet  MountVolume.SetUp failed for volume \"log\" : mount failed: \
+             exit status 32\nMounting command: mount\nMounting arguments: -t cifs //a/b /c\nOutput: mount error(13): \
+             Permission denied\nRefer to the mount.cifs(8) manual page\n",
+            "The program mount failed with exit status 32",
+        ),
+        (
+            "  message: 'The node was low on resource: ephemeral-storage. Container worker\n    was using 73712Ki, which \
+             exceeds its request of 0. '\n",
+            "What was available of ephemeral-storage",
+        ),
+        (
+            "E1204 10:11:12.123456 812 kubelet.go:1688] \"Failed to start ContainerManager\" err=\"[open \
+             /proc/sys/kernel/panic_on_oops: permission denied,\n  open /proc/sys/kernel/panic: permission denied]\"\n",
+            "The kubelet may not set kernel/panic",
+        ),
+        (
+            "k3s[192]: E1204 10:11:12.123456 192 pod_workers.go:1324] \"Error syncing pod, skipping\"\n  err=\"secret \
+             \\\"db\\\" not found\"\n",
+            "The pod could not be brought to its state",
+        ),
+    ] {
+        let ran = kq("explain -").stdin(text).run();
+        assert_eq!(ran.code, 0, "{}", ran.text());
+        assert!(ran.stdout.starts_with(starts), "{}", ran.text());
+        assert_eq!(kq("explain").arg(text).run().stdout, ran.stdout, "{text}");
+    }
+}
+
+#[test]
+fn of_a_cut_word_nothing_is_said() {
+    for (message, wrong) in [
+        (
+            "E1007 20:21:42.848181 16969 event.go:368] \"Unable to write event (may retry after sleeping)\" err=\"Post \
+             \\\"https://controlplane:655>",
+            "655",
+        ),
+        (
+            "n1 kubelet[812]: E0909 02:58:28.809511 4658 log.go:32] \"RunPodSandbox from runtime service failed\" \
+             err=\"rpc error: code = U>",
+            "U",
+        ),
+        (
+            "n1 kubelet[812]: E0618 16:34:51.684304 1120 kuberuntime_manager.go:1478] \"killPodWithSyncResult failed\" \
+             err=\"failed to \\\"KillPodSandbox\\\" for \\\"x\\\" with Kil\u{2026}rror code: CANCEL\\\"\"",
+            "Kil",
+        ),
+    ] {
+        let found = kq_core::explain::explain_message(message).expect("a message");
+        assert_eq!(found.speaker, "kubelet", "{message}");
+        let said = found.values.iter().find(|it| it.value == wrong);
+        assert!(said.is_none(), "{message}: {said:?}");
+    }
+}
+
+#[test]
+fn a_text_of_another_file_is_not_taken_for_its_own() {
+    for (line, file) in [
+        (
+            "E0101 00:00:00.000000 1 x.go:1] failed to read pod IP from the plugin: no",
+            "fs_pullrecords.go",
+        ),
+        ("E0101 00:00:00.000000 1 x.go:1] failed to remove the pod of y: no", "local.go"),
+    ] {
+        let found = kq_core::explain::explain_message(line);
+        assert!(found.is_err(), "{file}: {found:?}");
+    }
+    // The level of a line says whether it is a failure.
+    let line = |level: &str, err: &str| {
+        let line = format!(
+            "{level}0101 00:00:00.000000 1 generic.go:459] \"PLEG: Write status\" pod=\"a/b\"{err}"
+        );
+        kq_core::explain::explain_message(&line).expect("a message").rank
+    };
+    assert_eq!(line("I", ""), kq_core::explain::Rank::Note);
+    assert_eq!(line("E", " err=\"no\""), kq_core::explain::Rank::Retry);
+    assert_eq!(line("E", ""), kq_core::explain::Rank::Retry);
+}

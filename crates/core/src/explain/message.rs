@@ -350,7 +350,7 @@ pub(super) fn recognise_line(mut line: Line) -> Result<Known, UnknownMessage> {
 /// Returns what a line says of its messages besides their texts.
 fn around(line: &Line, may_be_cut: bool) -> Around<'static> {
     Around {
-        has_error: line.has_error(),
+        has_error: line.has_error() || line.is_failure() == Some(true),
         is_named: line.program.as_deref().is_some_and(|it| !is_foreign(it)),
         may_be_cut,
         before: &[],
@@ -423,18 +423,24 @@ fn placed(texts: &[String], gaps: &[bool], line: &Line) -> Option<Known> {
     Some(Known { table, texts, gaps, found, cause, line: line.clone() })
 }
 
+/// Returns the file of a place without its folder: a logger of JSON names that, too.
+fn file_of(place: &str) -> &str {
+    let file = place.split(':').next().unwrap_or(place);
+    file.rsplit('/').next().unwrap_or(file)
+}
+
 /// Returns true if a text that begins a line is of another file than the line names. A sentence of its own may have moved since.
 fn is_elsewhere(table: &Table, found: &Found, place: &str) -> bool {
     const OWN_SENTENCE: usize = 24;
     let row = &table.rows[found.row];
     let template = &row.templates[found.template];
     let is_own = template.is_log && found.fit.literals >= OWN_SENTENCE;
-    !is_own && row.file.rsplit('/').next() != place.split(':').next()
+    !is_own && row.file.rsplit('/').next() != Some(file_of(place))
 }
 
 /// Returns the row of the same text in the file that a line names: `scope.go:117`.
 fn same_text_in(table: &Table, found: &Found, place: &str) -> Option<(usize, usize)> {
-    let file = place.split(':').next()?;
+    let file = file_of(place);
     let template = &table.rows[found.row].templates[found.template];
     let is_there = |row: &Row| row.file.rsplit('/').next() == Some(file);
     if is_there(&table.rows[found.row]) {
