@@ -12,7 +12,7 @@ use super::disks::{Disks, Layout, NodeDisks, stats_of};
 use super::observation::{compare, observe};
 use kq_answer::Worded;
 use kq_facts::kubelet_config::{EvictionThreshold, Signal, SignalFs, StarvedResource};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A kind of reclaim.
@@ -85,7 +85,7 @@ pub struct ReclaimOutcome {
 }
 
 /// Whether a pod is evicted after the reclaim for a signal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Sufficiency {
     /// No pod is evicted.

@@ -30,6 +30,7 @@ use kq_answer::warning::{Warning, WarningCode};
 use kq_answer::{Failure, Missing};
 use kq_k8s::duration::GoDuration;
 use kq_k8s::manifest::LoadedPod;
+use kq_k8s::pod::OS_LABEL;
 use serde_json::Value;
 use std::sync::OnceLock;
 
@@ -191,11 +192,29 @@ impl Node {
     }
 
     /// Returns what the container manager works with: a field with which the kubelet would not start has its default.
-    /// Fails where the machine itself is too small for a kubelet.
+    /// Fails where the machine itself is too small for a kubelet, and where it is no Linux.
     pub fn settings(&self) -> Result<&NodeConfig, Failure> {
+        self.check_system()?;
         self.settings
             .as_ref()
             .map_err(|error| of_description(self.overrides.config_file.as_deref(), error.clone()))
+    }
+
+    /// Checks that the node's system is one whose kubelet kq knows.
+    ///
+    /// # Errors
+    ///
+    /// Fails where its label says that it is another one.
+    pub fn check_system(&self) -> Result<(), Failure> {
+        let object = self.overrides.node_file.as_ref().map(|it| (&it.file, &it.object));
+        let found = || self.snapshot.node.found.as_ref().map(|it| (&it.source, &it.value));
+        let Some((source, object)) = object.or_else(found) else { return Ok(()) };
+        match object.metadata.labels.get(OS_LABEL).filter(|os| *os != "linux") {
+            None => Ok(()),
+            Some(os) => Err(Failure::missing(anyhow!(
+                "{source}: label {OS_LABEL} is {os}: kq supports the kubelet on linux"
+            ))),
+        }
     }
 
     /// Returns the input of the kubelet's next start, with the flags for single fields.

@@ -404,6 +404,17 @@ impl KubeletVersion {
         self.at_least(37)
     }
 
+    /// Returns true if the refusal of `enableSystemLogQuery` without its gate names that field (since 1.35); before, it names
+    /// `enableSystemLogHandler`.
+    pub fn names_log_query(self) -> bool {
+        self.at_least(35)
+    }
+
+    /// Returns true if a claim cache that cannot be read is told in the words of 1.34 and later.
+    pub fn creates_resource_claim_cache(self) -> bool {
+        self.at_least(34)
+    }
+
     /// Returns true if `mergeDefaultEvictionSettings` counts (since 1.33).
     pub fn merges_default_eviction_settings(self) -> bool {
         self.at_least(33)

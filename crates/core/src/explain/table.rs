@@ -226,6 +226,10 @@ impl Table {
     pub fn scan(&'static self, text: &str, around: Around<'_>) -> Vec<Found> {
         let mut all: Vec<Found> = Vec::new();
         let (mut before, mut places) = (None, 0);
+        // A template that begins with a value fits nowhere behind the last place of its first text.
+        let template = |&(row, nth): &(usize, usize)| &self.rows[row].templates[nth];
+        let ends = self.headless.iter().map(|it| template(it).last_start(text));
+        let ends: Vec<usize> = ends.collect();
         for (at, c) in text.char_indices() {
             let is_start = !c.is_whitespace()
                 && before.is_none_or(|it: char| !it.is_alphanumeric() && it != '_');
@@ -239,7 +243,7 @@ impl Table {
             if places > MOST_PLACES {
                 break;
             }
-            if let Some(found) = self.best_at(text, at, around, &all) {
+            if let Some(found) = self.best_at(text, at, &ends, around, &all) {
                 all.push(found);
             }
         }
@@ -251,6 +255,7 @@ impl Table {
         &'static self,
         text: &str,
         at: usize,
+        ends: &[usize],
         around: Around<'_>,
         outer: &[Found],
     ) -> Option<Found> {
@@ -260,7 +265,8 @@ impl Table {
             .starts_with(|c: char| c.is_alphanumeric() || "/*$~\"[".contains(c))
             && (at == 0
                 || text[..at].ends_with(|c: char| c.is_whitespace() || "\"'([{=".contains(c)));
-        let headless = self.headless.iter().filter(|_| is_word);
+        let headless = self.headless.iter().zip(ends).filter(|(_, end)| is_word && at <= **end);
+        let headless = headless.map(|(template, _)| template);
         let fits = known.chain(headless).filter_map(|&(row, template)| {
             let found = &self.rows[row];
             let is_inside = |id: &&str| {

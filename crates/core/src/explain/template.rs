@@ -146,6 +146,14 @@ impl Template {
         }
     }
 
+    /// Returns the last place at which a template that begins with a value may begin in a text: before its first text.
+    pub fn last_start(&self, text: &str) -> usize {
+        let Some(Part::Text(first)) = self.parts.get(1) else { return text.len() };
+        // Of a text whose end is missing, so much is there at least.
+        let needle = super::line::first_bytes(first.trim_end(), LEAST_OF_CUT);
+        text.rfind(needle).unwrap_or(0)
+    }
+
     /// Returns the number of bytes of its texts.
     #[cfg(test)]
     pub fn literals(&self) -> usize {

@@ -5,6 +5,7 @@ use super::reported::{
     Admission, Devices, Distance, Eviction, ImageGc, Known, Outcome, Reported, ReportedFinding,
 };
 use kq_answer::Severity;
+use kq_eviction::Sufficiency;
 use kq_k8s::duration::GoDuration;
 use kq_output::json_path::Template;
 use kq_output::terminal::brief;
@@ -279,8 +280,10 @@ fn eviction(found: &Eviction) -> &'static str {
         Distance::Crossed { threshold } => Some(threshold.grace_period),
         Distance::NotCrossed => None,
     });
+    let reclaimed = found.reclaimed.as_ref().map(|it| &it.sufficiency);
     match graces.min() {
         None => "evicts nothing",
+        _ if matches!(reclaimed, Some(Known::Value(Sufficiency::Enough))) => "reclaims enough",
         Some(GoDuration(..=0)) => "evicts now",
         Some(_) => "evicts after the grace period",
     }

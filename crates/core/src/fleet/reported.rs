@@ -2,6 +2,7 @@
 //! leniently, and what is decided of it is decided by types.
 
 use kq_answer::Severity;
+use kq_eviction::Sufficiency;
 use kq_k8s::duration::GoDuration;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -101,9 +102,16 @@ pub(super) struct Outcome {
     pub error: Option<String>,
 }
 
+/// What is reclaimed before a pod is evicted.
+#[derive(Debug, Deserialize)]
+pub(super) struct Reclaimed {
+    pub sufficiency: Known<Sufficiency>,
+}
+
 #[derive(Debug, Deserialize)]
 pub(super) struct Eviction {
     pub now: Vec<Distance>,
+    pub reclaimed: Option<Reclaimed>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -46,8 +46,14 @@ pub(super) fn dra(start: &Start<'_>, found: &mut StartExamination) {
     let file = StateFile::Dra;
     let Some(text) = text(start, found, file) else { return };
     if let Err(refusal) = claims::load(text.as_bytes()).outcome {
-        let error =
-            format!("create ResourceClaim cache: GetOrCreate() on checkpoint state: {refusal}");
+        let error = match start.facts.version().creates_resource_claim_cache() {
+            true => {
+                format!("create ResourceClaim cache: GetOrCreate() on checkpoint state: {refusal}")
+            }
+            false => format!(
+                "failed to create claimInfo cache: error calling GetOrCreate() on checkpoint state: {refusal}"
+            ),
+        };
         let path = path(start.folder(), file);
         found.stop(Stage::Run, StartRule::StateFile { file, path, error, panics: false });
     }

@@ -474,7 +474,12 @@ fn logs(
     broken: &mut Broken,
 ) {
     if given.enable_system_log_query == Some(true) {
-        broken.check(!gates.enabled(Gate::NodeLogQuery), ValidationError::LogQueryNeedsGate);
+        let field = match version.names_log_query() {
+            true => "enableSystemLogQuery",
+            false => "enableSystemLogHandler",
+        };
+        let error = ValidationError::LogQueryNeedsGate { field };
+        broken.check(!gates.enabled(Gate::NodeLogQuery), error);
         let without_handler = given.enable_system_log_handler == Some(false);
         broken.check(without_handler, ValidationError::LogQueryNeedsHandler);
     }

@@ -212,10 +212,8 @@ pub enum ValidationError {
     Policy(String),
     #[error("invalid configuration: the containerRuntimeEndpoint was not specified or empty")]
     NoRuntimeEndpoint,
-    #[error(
-        "invalid configuration: NodeLogQuery feature gate is required for enableSystemLogQuery"
-    )]
-    LogQueryNeedsGate,
+    #[error("invalid configuration: NodeLogQuery feature gate is required for {field}")]
+    LogQueryNeedsGate { field: &'static str },
     #[error("invalid configuration: enableSystemLogHandler is required for enableSystemLogQuery")]
     LogQueryNeedsHandler,
     #[error("invalid configuration: containerLogMaxWorkers must be greater than or equal to 1")]

@@ -223,6 +223,10 @@ fn rules_come_and_go_with_versions() {
         reported(&query, 35),
         "NodeLogQuery feature gate is required for enableSystemLogQuery"
     );
+    assert_eq!(
+        reported(&query, 34),
+        "NodeLogQuery feature gate is required for enableSystemLogHandler"
+    );
     assert_eq!(reported(&query, 36), "");
 }
 

@@ -30,7 +30,7 @@ use kq_facts::kubelet_config::PressureCondition;
 use kq_facts::node::Node;
 use kq_facts::node_object::NodeObject;
 use kq_k8s::kubelet_rules::{KubeletRules, RuleArea};
-use kq_k8s::pod::{OS_LABEL, Pod, ResourceName};
+use kq_k8s::pod::{Pod, ResourceName};
 use kq_k8s::quantity::{Format, Quantity};
 use std::collections::BTreeSet;
 
@@ -201,11 +201,7 @@ impl AdmissionNode {
                 anyhow!("{source}: metadata.name is not set, so the pods of the node are unknown");
             return Err(Failure::usage(error).hint(HINT));
         }
-        if let Some(os) = found.value.metadata.labels.get(OS_LABEL).filter(|os| *os != "linux") {
-            let error =
-                anyhow!("{source}: label {OS_LABEL} is {os}: kq supports the kubelet on linux");
-            return Err(Failure::missing(error));
-        }
+        self.node.check_system()?;
         if status.allocatable.is_empty() {
             let error = anyhow!(
                 "{source}: status.allocatable is empty, so the amounts for pods are unknown"

@@ -7,7 +7,9 @@ use super::admission::{
 use super::list::unknown_pod;
 use super::other_starts::OtherStarts;
 use super::topology::TopologyOptions;
+use crate::question::admission::{AdmissionNode, StartEnd, StartEnds};
 use crate::question::patches::assume_fault;
+use crate::question::start::kubelet_start;
 use anyhow::anyhow;
 use kq_admission::qualified;
 use kq_answer::{Assumption, Basis, Failure, Missing, MissingFact, Warning, WarningCode};
@@ -298,7 +300,33 @@ pub fn device_plan<P: PlanPlugins>(
     planned.basis.warnings.splice(0..0, node.warnings());
     planned.basis.assume_all(node.kubelet.version.certainty(RuleArea::Managers));
     planned.basis.lack_all(node.missing_config());
+    if restart && !options.reboot {
+        let given = planned.pods.iter().filter(|it| it.admission.message.is_none());
+        let given = given.map(|it| format!("{}/{}", it.namespace, it.name)).collect();
+        planned.basis.lack_all(not_admitted(node, &given));
+    }
     Ok(planned)
+}
+
+/// Returns why pods may get no devices at a start: the kubelet does not start, or refuses them for something else.
+fn not_admitted(node: &Node, pods: &BTreeSet<String>) -> Vec<Missing> {
+    if let Some(error) = kubelet_start(node).error(node.kubelet.version) {
+        let text = format!("{error}; the devices are those of a kubelet that starts (kq doctor)");
+        return vec![Missing::new(MissingFact::KubeletStart, text)];
+    }
+    let Ok(ends) = StartEnds::of(&AdmissionNode::with_all_pods(node.clone())) else {
+        return Vec::new();
+    };
+    let refused = ends.items.into_iter().filter(|end| end.ends() && pods.contains(&end.pod));
+    let missing = |end: StartEnd| {
+        let reason = end.reason.unwrap_or_default();
+        let text = format!(
+            "whether {} gets devices: a kubelet that starts ends it: {reason} (kq admit explain --kubelet-restart)",
+            end.pod
+        );
+        Missing::new(MissingFact::DeviceDecision, text).about(end.pod)
+    };
+    refused.map(missing).collect()
 }
 
 /// Returns what is missing of pods whose devices the topology manager aligns with CPUs and memory of their own.
