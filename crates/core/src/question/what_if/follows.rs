@@ -14,6 +14,7 @@ use kq_admission::qualified;
 use kq_answer::Subject;
 use kq_facts::cgroup_name::CgroupName;
 use kq_facts::kubelet_config::{EvictionThreshold, Signal};
+use kq_facts::node::Node;
 use kq_facts::node_config::NodeConfig;
 use kq_facts::node_object::NodeObject;
 use kq_image_gc::plan::{Trigger, names};
@@ -35,6 +36,32 @@ fn limit_pods(state: &mut NodeState, more: i64) {
     }
 }
 
+/// Returns true if a kubelet that starts reports other amounts than the Node object has, by its configuration: fewer, as it may
+/// reserve more than is known, or another number of pods. A Node object beside files alone may be one that was written for the
+/// question.
+pub fn reports_other_amounts(node: &Node) -> bool {
+    let (Ok(settings), Some(object)) = (node.settings(), node.snapshot.node.value()) else {
+        return false;
+    };
+    let reported = &object.status.allocatable;
+    let mut computed = settings.allocatable.status.iter();
+    let is_of_machine = node.snapshot.host.memory_bytes().is_ok();
+    let count = reported.get(&ResourceName::from("pods"));
+    is_of_machine
+        && (count.is_some_and(|it| it.value() != settings.most_pods())
+            || computed.any(|(name, new)| {
+                reported.get(name).is_some_and(|reported| is_less(name, new, reported))
+            }))
+}
+
+/// Returns true if an amount that follows from the configuration is less than the reported one. Of a disk, both are rounded in
+/// another way.
+fn is_less(name: &ResourceName, computed: &Quantity, reported: &Quantity) -> bool {
+    let is_exact =
+        name.hugepage_size().is_some() || matches!(name, ResourceName::Cpu | ResourceName::Memory);
+    is_exact && reported.compare(computed).is_gt()
+}
+
 /// Returns the node after changes with the capacity and the allocatable resources that its kubelet reports then: the
 /// Node object changes by as much as their computation does. A kubelet that starts reports no more than follows from its
 /// configuration, whatever the Node object has of the one before. `None`: they do not change.
@@ -45,16 +72,12 @@ pub fn with_allocatable(
 ) -> Option<NodeState> {
     let (old, new) = (before.node().ok()?, after.node().ok()?);
     let reported = &after.state.snapshot.node.value()?.status;
-    // A Node object beside files alone may be one that was written for the question.
     let is_of_machine = after.state.snapshot.host.memory_bytes().is_ok();
     let knows_config = restarts && is_of_machine && !after.state.has_assumed_config;
     let mut changed = Vec::new();
     for (name, new) in new.allocatable.status.iter() {
         let Some(reported) = reported.allocatable.get(name) else { continue };
-        // Of a disk, both are rounded in another way.
-        let is_exact = name.hugepage_size().is_some()
-            || matches!(name, ResourceName::Cpu | ResourceName::Memory);
-        let is_less = knows_config && is_exact && reported.compare(new).is_gt();
+        let is_less = knows_config && is_less(name, new, reported);
         let old = old.allocatable.status.get(name);
         let Some(old) = old.filter(|old| old.compare(new).is_ne() || is_less) else { continue };
         // The kubelet may reserve more than is known; less than its configuration says it does not reserve.

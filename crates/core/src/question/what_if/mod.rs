@@ -24,7 +24,7 @@ pub use behaviours::reported as reported_behaviours;
 pub use state::NodeState;
 
 use self::described::Described;
-use self::follows::with_allocatable;
+use self::follows::{reports_other_amounts, with_allocatable};
 use self::pods::{PodEffects, Transition};
 use self::resizes::Resizes;
 use crate::kubelet_start::StartFinding;
@@ -47,21 +47,25 @@ pub fn what_if_needs() -> Needs {
 /// Returns a node after a restart of its kubelet with the configuration on its disk; `None`: it is the one that it runs with,
 /// it is not known, or the kubelet does not start with it.
 pub fn restarted(node: &Node) -> Option<Node> {
-    let before = NodeState::of(node.snapshot.clone(), node.overrides.clone()).ok()?;
-    if !before.knows_files() && !before.config().value.is_object() {
+    let reports_others = reports_other_amounts(node);
+    let knows_files = node.snapshot.kubelet_config_on_disk.found.is_some();
+    let knows_config = knows_files || node.snapshot.kubelet_config.found.is_some();
+    // A node is large: it is copied for an answer only.
+    if !knows_config || !knows_files && !reports_others {
         return None;
     }
+    let before = NodeState::of(node.snapshot.clone(), node.overrides.clone()).ok()?;
     let mut after = before.clone();
-    if before.knows_files() && !after.start().problems.is_empty() {
+    if knows_files && !after.start().problems.is_empty() {
         return None;
     }
     let started = after.node().ok()?;
     let is_same = started.kubelet.config == node.kubelet.config
         && started.kubelet.rules.gates == node.kubelet.rules.gates;
-    let settled = with_allocatable(&Described::new(&before), &Described::new(&after), true);
-    if is_same && settled.is_none() {
+    if is_same && !reports_others {
         return None;
     }
+    let settled = with_allocatable(&Described::new(&before), &Described::new(&after), true);
     settled.unwrap_or(after).node().ok()
 }
 
@@ -78,7 +82,8 @@ pub fn what_if(
     let mut basis = Basis::default();
     basis.warn_all(WarningCode::PodManifest.each(&files.notes));
     let configured = before.with_defaults(&mut basis);
-    let before = &configured.as_it_ran();
+    let it_ran = configured.as_it_ran();
+    let before = it_ran.as_ref().unwrap_or(&configured);
     let mut after = configured.clone();
     let mut resized = Vec::new();
     for change in changes {

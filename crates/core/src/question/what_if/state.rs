@@ -164,12 +164,8 @@ impl NodeState {
         state
     }
 
-    /// Returns the node as its kubelet left it, where none runs: with the cgroup driver that made the tree.
-    pub fn as_it_ran(&self) -> Self {
-        self.with_driver_of_tree().unwrap_or_else(|| self.clone())
-    }
-
-    fn with_driver_of_tree(&self) -> Option<Self> {
+    /// Returns the node as its kubelet left it, with the cgroup driver that made the tree; `None`: it is so, or a kubelet runs.
+    pub fn as_it_ran(&self) -> Option<Self> {
         if self.snapshot.kubelet.found.is_some() {
             return None;
         }
