@@ -12,6 +12,7 @@ use kq_facts::cgroup_layout::CgroupLayout;
 use kq_facts::cgroup_mode::CgroupDriver;
 use kq_facts::cgroup_name::kubelet_roots;
 use kq_facts::cgroup_tree::{CgroupPath, CgroupTexts, CgroupTree};
+use kq_facts::checkpoint::StateFile;
 use kq_facts::describe::{NodeSources, describe};
 use kq_facts::host::{CPUS_ONLINE, HostFacts, INIT_MOUNTINFO, MEMINFO, Text};
 use kq_facts::kubelet_config::Source;
