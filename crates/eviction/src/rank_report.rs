@@ -140,6 +140,21 @@ impl EvictionRank {
             }
             Some(margin) => format!("{} to go", amount(self.signal, Some(margin))),
         };
+        // A pod above a limit of its own goes whatever a threshold says (`localStorageEviction`).
+        let over: Vec<&String> = self.over_own_limits().collect();
+        let limits = match over.as_slice() {
+            [] => None,
+            [one] => Some(format!("{one} is evicted first: it exceeds a limit of its own")),
+            [one, more @ ..] => {
+                let others = counted(more.len(), "other");
+                Some(format!(
+                    "{one} and {others} are evicted first: they exceed limits of their own"
+                ))
+            }
+        };
+        if let Some(limits) = limits {
+            return Headline::new("over-limit", format!("{limits}; {left}"));
+        }
         if let Some(ahead) = self.reclaimed.filter(|it| it.sufficiency == Sufficiency::Enough) {
             let text = format!("no pod is evicted: {} is enough; {left}", ahead.removed());
             return Headline::new("reclaimed", text);
@@ -147,16 +162,6 @@ impl EvictionRank {
         if self.thresholds.is_empty() && self.basis.missing.is_empty() {
             let text = format!("no pod is evicted for {}: it has no threshold", self.signal);
             return Headline::new("no-threshold", text);
-        }
-        let over: Vec<&String> = self.over_own_limits().collect();
-        if let [pod, more @ ..] = over.as_slice() {
-            let others = match more.len() {
-                0 => String::new(),
-                more => format!(" and {}", counted(more, "other")),
-            };
-            let text =
-                format!("{pod}{others} above a limit of its own is evicted before any; {left}");
-            return Headline::new("over-limit", text);
         }
         let is = if self.is_crossed() { "is" } else { "would be" };
         let when = self.condition_of_eviction();

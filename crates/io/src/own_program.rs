@@ -201,10 +201,14 @@ fn end_children(parent: u32) {
     let mut found = vec![parent];
     let mut next = 0;
     while let Some(pid) = found.get(next).filter(|_| found.len() < MOST) {
-        let listed = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"));
-        found.extend(
-            listed.unwrap_or_default().split_whitespace().filter_map(|it| it.parse::<u32>().ok()),
-        );
+        // Any thread may have begun one.
+        let threads =
+            std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+        for thread in threads.take(MOST) {
+            let listed =
+                std::fs::read_to_string(thread.path().join("children")).unwrap_or_default();
+            found.extend(listed.split_whitespace().filter_map(|it| it.parse::<u32>().ok()));
+        }
         next += 1;
     }
     for pid in found.into_iter().skip(1) {

@@ -9,7 +9,7 @@ use anyhow::{Error, anyhow};
 use clap::ValueEnum;
 use kq_answer::finding_export::{junit, sarif};
 use kq_answer::finding_view::{advice, listed, names as finding_names, wide};
-use kq_answer::{Answer, Document, Finding};
+use kq_answer::{Answer, Document, FailureKind, Finding};
 use kq_k8s::nearest::nearest;
 use kq_output::doc::{Doc, Layout};
 use kq_output::metrics::Metrics;
@@ -63,7 +63,7 @@ pub fn value<T: Serialize>(output: OutputFormat, value: &T) -> Result<(), Failur
 /// Returns the end of a command that changes things where its plan could not be shown: a plan that nobody saw is not applied,
 /// and a closed pipe is no answer.
 pub fn shown_plan(shown: Result<(), Failure>, dry_run: bool) -> Result<(), Failure> {
-    shown.map_err(|failure| match dry_run {
+    shown.map_err(|failure| match dry_run || failure.kind() == FailureKind::Usage {
         true => failure,
         false => Failure::refused(anyhow!(
             "the plan could not be shown, so nothing was changed: {}",
