@@ -89,6 +89,7 @@ fn what_if_computes_nothing_that_a_question_computes() {
         "untolerated_taint",
         "ReadmissionResult",
         "Readmitted",
+        "StoppedContainers",
         "AnyOrder",
         "PossibleEnds",
         "asked_devices",

@@ -247,7 +247,7 @@ fn a_configuration_that_ends_a_start_admits_no_pod() {
         let admit = ask("admit explain --kubelet-restart -o json").run();
         let answer: Value = admit.answer();
         assert_eq!(answer["startError"], first.as_str(), "{base} {drop_in}");
-        assert_eq!((admit.code, &answer["headline"]["code"]), (3, &Value::from("no-start")));
+        assert_eq!((admit.code, &answer["headline"]["code"]), (1, &Value::from("no-start")));
         let table = ask("admit explain --kubelet-restart").run();
         assert!(table.stdout.contains("IF IT STARTS"), "{base} {drop_in}: {}", table.stdout);
     }

@@ -22,12 +22,14 @@ pub fn restart(page: &NodePage<'_>) -> Section {
             let pods = &found.answer.items;
             let error = &found.answer.start_error;
             let lost = pods.iter().filter(|it| it.ends()).count();
-            let open = pods.iter().filter(|it| !it.ends() && !it.stays()).count();
+            let open = pods.iter().filter(|it| !it.ends() && !it.is_admitted()).count();
+            let stopped = pods.iter().filter(|it| it.stopped.is_some()).count();
             Section {
                 id,
                 title,
                 state: match (lost, open) {
                     _ if error.is_some() => "does not start".to_owned(),
+                    (0, 0) if stopped > 0 => format!("{stopped} restart"),
                     (0, 0) => "all admitted".to_owned(),
                     (0, open) => format!("{open} open"),
                     (lost, 0) => format!("{lost} not admitted"),
@@ -38,6 +40,7 @@ pub fn restart(page: &NodePage<'_>) -> Section {
                     "A kubelet that starts admits its pods again, by age, each together with those admitted before it: "
                     (pods.len() - lost - open) " of " (counted(pods.len(), "pod")) " stay"
                     @if open > 0 { ", and " (open) " may" } "."
+                    @if stopped > 0 { " Containers of " (counted(stopped, "pod")) " restart." }
                 },
                 body: html! { (about(page, id)) (body(&found)) },
             }
@@ -134,6 +137,7 @@ fn line(pod: &Readmitted) -> Markup {
         refusals.map(|it| format!("{}: {}", it.reason, it.message)).collect();
     let killed_for = pod.killed_for.iter().filter(|it| !it.is_empty());
     reasons.extend(killed_for.map(|pod| format!("killed for {pod}")));
+    reasons.extend(pod.stopped.iter().map(ToString::to_string));
     if let Some(other) = &pod.otherwise {
         if is_admitted(pod) {
             let end = [&other.reason, &other.message].into_iter().flatten().cloned();

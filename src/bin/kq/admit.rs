@@ -99,6 +99,7 @@ impl ExplainArgs {
             tell(&answer.basis);
         }
         Ok(match () {
+            () if answer.start_error.is_some() => Code::No,
             () if !answer.basis.missing.is_empty() => Code::Missing,
             () if answer.all_stay() => Code::Answered,
             () => Code::No,

@@ -1,9 +1,10 @@
 //! `kq admit explain --kubelet-restart`, and what `-o wide` says of sums.
 
-use super::{Ran, folder_with, kq};
+use super::{Ran, folder_with, kq, repository};
 use crate::objects::{self, Object, pod};
 use serde_json::{Value, json};
 use snapbox::str;
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 const CRITICAL: i32 = 2_000_000_000;
@@ -182,4 +183,45 @@ fn resources_of_the_pod_as_a_whole_are_asked_about_after_all_else() {
         let said = "PodLevelResourcesNotSupported: PodLevelResources feature gate is disabled";
         assert_eq!(ran.stdout.contains(said), code == 1, "{}", ran.text());
     }
+}
+
+/// Returns a node with another cgroup driver in the kubelet's configuration on its disk, which its runtime does not tell.
+fn with_other_driver() -> tempfile::TempDir {
+    let file = repository().join("tests/nodes-v2/36-memory-eviction/before.kq.json.gz");
+    let packed = std::process::Command::new("gzip").arg("-dc").arg(file).output();
+    let mut snapshot: Value =
+        serde_json::from_slice(&packed.expect("gzip").stdout).expect("a snapshot");
+    let document = "/kubeletConfigOnDisk/found/value/file/content/document/value";
+    snapshot.pointer_mut(document).expect("fields")["cgroupDriver"] = json!("cgroupfs");
+    snapshot["runtime"]["found"]["value"]["cgroupDriver"] =
+        json!({"found": null, "tried": [{"source": "the runtime", "reason": "Unimplemented"}]});
+    folder_with(&[("s.json", snapshot.to_string())])
+}
+
+#[test]
+fn three_commands_say_which_containers_restart_with_the_kubelet() {
+    let folder = with_other_driver();
+    let ask =
+        |line: &str| kq(&format!("{line} -o json --snapshot s.json")).within(folder.path()).run();
+    let readmission = ask("admit explain --kubelet-restart");
+    assert_eq!(readmission.code, 1, "{}", readmission.text());
+    let readmission: Value = readmission.answer();
+    let text = readmission["headline"]["text"].as_str().expect("a sentence");
+    assert!(text.starts_with("11 of 11 pods restart: "), "{text}");
+    let admitted = readmission["items"].as_array().expect("items").iter();
+    let admitted: BTreeSet<String> = admitted
+        .map(|it| {
+            assert_eq!(it["stopped"]["startAgain"], true, "{it}");
+            format!("{} {} {}", it["pod"], it["stopped"]["names"], it["stopped"]["cause"])
+        })
+        .collect();
+    let what_if: Value = ask("what-if kubelet-restart").answer();
+    let restarted = what_if["pods"].as_array().expect("pods").iter();
+    let restarted: BTreeSet<String> =
+        restarted.map(|it| format!("{} {} {}", it["pod"], it["containers"], it["cause"])).collect();
+    assert_eq!(admitted, restarted);
+    let doctor: Value = ask("doctor").answer();
+    let found = doctor["items"].as_array().expect("findings").iter();
+    let found = found.filter(|it| it["id"] == "kubelet-restart" && it["severity"] == "WARNING");
+    assert_eq!(found.count(), 11, "{doctor}");
 }

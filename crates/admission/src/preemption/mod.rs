@@ -9,6 +9,7 @@
 //! * `apply`: the next step so that the pod fits, and the report.
 //! * `cluster`, `cluster_view`: what a pod would cost on each node of a cluster.
 //! * `restart`, `restart_view`: the pods that are admitted again when the kubelet restarts.
+//! * `stopped_containers`: what ends of a pod that is admitted again.
 //! * `lint`: pods that a priority does not protect.
 //! * `why`: the component that killed a pod, and the preemptor, from the remaining evidence.
 //! * `handle`: the handling of a pod's failures, and the status of the victims.
@@ -30,6 +31,7 @@ pub mod restart_view;
 mod search;
 #[cfg(test)]
 mod search_tests;
+mod stopped_containers;
 #[cfg(test)]
 mod tests;
 mod victims;
@@ -54,6 +56,7 @@ pub use restart::{
     ComparedAnew, MOST_TAKERS, Otherwise, PodReadmission, ReadmissionResult, Readmitted, Taker,
     are_tied, readmit, restart_order, source_orders,
 };
+pub use stopped_containers::{RestartCause, StoppedContainers};
 pub use victims::{
     MOST_PODS, MOST_TIES, NotEnough, PotentialVictim, Preemption, Requirement, Requirements, Round,
     Stage, Trace, Visit, VisitResult, distance, pick_among, pick_victims, preemption_request,

@@ -2,6 +2,7 @@
 //! in 1.36.2): one after the other, each among those that were taken in before it.
 
 use super::handle::{Outcome, make_room_with};
+use super::stopped_containers::StoppedContainers;
 use super::victims::{PotentialVictim, Trace, pick_among};
 use crate::{
     Amounts, DeviceDecision, Examined, Facts, Failure, Occupancy, Refusal, drop_places, examine,
@@ -42,9 +43,15 @@ impl PodReadmission {
         }
         let all = self.items.len();
         let staying = self.items.iter().filter(|it| it.stays()).count();
-        let first =
-            self.items.iter().find(|it| it.ends()).or(self.items.iter().find(|it| !it.stays()));
+        let mut lost = self.items.iter().filter(|it| !it.is_admitted());
+        let first = self.items.iter().find(|it| it.ends()).or_else(|| lost.next());
         let Some(first) = first else {
+            if let Some(stopped) = self.items.iter().find_map(|it| it.stopped.as_ref()) {
+                let stay = if staying > 0 { format!("{staying} stay, ") } else { String::new() };
+                let (count, cause) = (all - staying, stopped.cause);
+                let text = format!("{stay}{count} of {} restart: {cause}", counted(all, "pod"));
+                return Headline::new("some-restart", text);
+            }
             let text = match all {
                 1 => format!("{} stays", counted(all, "pod")),
                 _ => format!("all {} stay", counted(all, "pod")),
@@ -80,6 +87,9 @@ pub struct Readmitted {
     /// The results in other orders; absent where every order has the same one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub otherwise: Option<Otherwise>,
+    /// The containers that end although it is taken in; absent: they run on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stopped: Option<StoppedContainers>,
     /// What the kubelet says of one that it does not take; of several, one, which is left to chance.
     pub refusals: Vec<Refusal>,
     /// The pods that it kills for it, in this order.
@@ -274,6 +284,7 @@ pub fn readmit(
             candidates.push(PotentialVictim::of(pod, rules));
         }
         items.push(Readmitted {
+            stopped: None,
             pod: qualified(pod),
             is_static: is_static_pod(pod),
             created_at: created_at(pod),
@@ -393,9 +404,14 @@ fn named_amounts(amounts: &Amounts) -> impl Iterator<Item = (ResourceName, i64)>
 }
 
 impl Readmitted {
-    /// Returns true if the pod stays in every order.
-    pub fn stays(&self) -> bool {
+    /// Returns true if the pod is admitted in every order.
+    pub fn is_admitted(&self) -> bool {
         self.result == ReadmissionResult::Admitted && self.otherwise.is_none()
+    }
+
+    /// Returns true if the pod is admitted in every order, and its containers run on.
+    pub fn stays(&self) -> bool {
+        self.is_admitted() && self.stopped.is_none()
     }
 
     /// Returns true if the pod ends in every order.
@@ -418,7 +434,12 @@ impl PodReadmission {
         Self { node: node.metadata.name.clone(), start_error: None, items, basis }
     }
 
-    /// Returns true if every pod is admitted again, and stays, in every order.
+    /// Returns true if every pod is admitted again in every order.
+    pub fn all_are_admitted(&self) -> bool {
+        self.items.iter().all(Readmitted::is_admitted)
+    }
+
+    /// Returns true if every pod is admitted again, and its containers run on, in every order.
     pub fn all_stay(&self) -> bool {
         self.items.iter().all(Readmitted::stays)
     }

@@ -33,7 +33,14 @@ fn word(result: ReadmissionResult) -> &'static str {
 
 fn results(it: &Readmitted) -> String {
     let others = it.otherwise.iter().flat_map(|other| &other.results);
-    let all: Vec<&str> = iter::once(&it.result).chain(others).map(|it| word(*it)).collect();
+    let own = match &it.stopped {
+        Some(stopped) if it.result == ReadmissionResult::Admitted => match stopped.start_again {
+            true => "RESTARTS",
+            false => "ENDS",
+        },
+        _ => word(it.result),
+    };
+    let all: Vec<&str> = iter::once(own).chain(others.map(|it| word(*it))).collect();
     all.join(" or ")
 }
 
@@ -59,6 +66,7 @@ fn because(it: &Readmitted) -> String {
         let then = if parts.is_empty() { "" } else { "then killed " };
         parts.push(format!("{then}to take in {by}"));
     }
+    parts.extend(it.stopped.as_ref().map(|it| it.to_string()));
     if let Some(other) = &it.otherwise {
         if it.result == ReadmissionResult::Admitted {
             let end = [&other.reason, &other.message].into_iter().flatten().cloned();

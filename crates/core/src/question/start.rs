@@ -299,7 +299,7 @@ fn planned_writes(
         ..ConfigSource::default()
     });
     let live = state.node()?;
-    let input = PlanInput::of_live(live, Selection::default(), false)?;
+    let input = PlanInput::of_live(&live, Selection::default(), false)?;
     let node = input.node.clone();
     let first: BTreeMap<String, String> = first_hugepages(&node)
         .flat_map(|it| [(it.file, it.value.clone()), (it.reserved, it.value)])

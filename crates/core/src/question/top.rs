@@ -167,7 +167,7 @@ pub fn derivation(
     options: &TopOptions,
 ) -> Result<Vec<String>, Failure> {
     let selection = Selection::of(vec![PodSelector::new(pod)]);
-    let input = PlanInput::of_live(live(snapshot, options)?, selection, false)?;
+    let input = PlanInput::of_live(&live(snapshot, options)?, selection, false)?;
     let (plan, _) = input.answer()?;
     Ok(view::wide(&plan).to_string().lines().map(str::to_owned).collect())
 }
@@ -296,7 +296,7 @@ impl PlannedShares {
 }
 
 fn divide(live: Node) -> Result<Shares, Failure> {
-    let input = PlanInput::of_live(live, Selection::default(), false)?;
+    let input = PlanInput::of_live(&live, Selection::default(), false)?;
     let options = SharesOptions { cpus: None, siblings: Vec::new(), are_planned: false };
     let cpus = options.cpus(&input)?;
     let plan = input.plan()?;

@@ -2,6 +2,7 @@
 
 use super::PodResult;
 use kq_admission::Refusal;
+use kq_admission::preemption::RestartCause;
 use kq_answer::Wording;
 use kq_answer::reason::Reason;
 use serde::Serialize;
@@ -164,43 +165,6 @@ impl PodFate {
     pub fn is_of_manifest(&self) -> bool {
         matches!(self, Self::Refused { reason, .. } if reason == Refusal::MANIFEST)
     }
-}
-
-/// Why containers restart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Reason)]
-#[reason(plain)]
-pub enum RestartCause {
-    /// The machine reboots.
-    #[text("no container survives a reboot")]
-    Reboot,
-    /// The cgroups of the pods have other names after the start.
-    #[text(
-        "the kubelet kills a pod that runs without a cgroup in the tree of the new cgroupDriver or \
-         cgroupRoot"
-    )]
-    CgroupsMoved,
-    /// The container did not run before.
-    #[text("not running now, and the kubelet forgets the back-off at its start")]
-    NotRunning,
-    /// The kubelet has no record of the container's resources, so it resizes the container; its
-    /// `resizePolicy` is `RestartContainer`.
-    #[text(
-        "the kubelet has no record of its resources in actuated_pods_state, and its resizePolicy \
-         is RestartContainer"
-    )]
-    ResizePolicy,
-    /// A resize changes a resource for which its `resizePolicy` is `RestartContainer`.
-    #[text("its resizePolicy is RestartContainer for a resource that the resize changes")]
-    Resize,
-    /// A kubelet of another minor version gives the static pod another UID.
-    #[text(
-        "the UID of a static pod is a hash over all fields of the Pod type, and a kubelet of \
-         another minor version has other fields"
-    )]
-    NewUid,
-    /// Another manifest takes the place of the static pod's.
-    #[text("its manifest takes the place of that of a static pod of the same name")]
-    Replaced,
 }
 
 /// A container that restarts for its `resizePolicy`.

@@ -6,7 +6,8 @@ mod parse;
 mod rule;
 mod view;
 
-pub use fate::{OpenCause, PendingReason, PodFate, ResizeRefusal, ResizeRestart, RestartCause};
+pub use fate::{OpenCause, PendingReason, PodFate, ResizeRefusal, ResizeRestart};
+pub use kq_admission::preemption::RestartCause;
 pub use parse::{ChangeError, parse};
 pub use rule::{AllocatableChange, Effect, EvictionChange, ImageGcChange, WhatIfRule};
 pub use view::{changes_table, script, table_but_for, wide};

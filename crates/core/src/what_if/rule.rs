@@ -1,11 +1,12 @@
 //! The effects of a change, with their sentences.
 
 use super::PodResult;
-use super::fate::{PodFate, RestartCause, or};
+use super::fate::{PodFate, or};
 use crate::kubelet_start::StartFinding;
 use crate::question::devices::plan::Holder;
 use crate::question::eviction::amount_beside;
 use crate::question::reclaim::{ReclaimAhead, Sufficiency};
+use kq_admission::preemption::RestartCause;
 use kq_answer::{Rule, RuleFinding, Severity, Wording};
 use kq_facts::timestamp::Timestamp;
 use kq_image_gc::lint::signals_off;

@@ -256,7 +256,7 @@ impl Report<'_> {
         const COMMAND: &str = "cgroup shares";
         let failed = |failure| self.answered(COMMAND, Err(failure));
         let input = self.kubelet(Needs::PLAN);
-        let input = input.and_then(|node| PlanInput::of_live(node, Selection::default(), false));
+        let input = input.and_then(|node| PlanInput::of_live(&node, Selection::default(), false));
         let input = match input {
             Ok(input) => input,
             Err(failure) => return failed(failure),

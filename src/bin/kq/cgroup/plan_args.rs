@@ -105,7 +105,7 @@ impl PlanArgs {
         let live =
             gather_node(&self.sources, &self.node, Needs::PLAN, &subjects.files)?.checked()?;
         let selection = subjects.selection_of(&live)?;
-        PlanInput::of_live(live, selection, self.are_static)
+        PlanInput::of_live(&live, selection, self.are_static)
     }
 
     /// Reads the pods of the files.

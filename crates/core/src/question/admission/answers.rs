@@ -115,7 +115,7 @@ impl<'n> KubeletStart<'n> {
             conditions: &self.conditions,
             sysctls: &self.sysctls,
             rules: &self.about.node.kubelet.rules,
-            rules_before: self.about.rules_before(),
+            rules_before: &self.about.before().kubelet.rules,
             devices: self.devices.clone(),
             placement: self.placement.clone(),
             basis: self.basis.clone(),

@@ -6,6 +6,7 @@ mod order;
 mod placement;
 mod plan;
 mod removals;
+mod restarted_containers;
 mod settled;
 mod start_ends;
 mod start_pressure;
@@ -16,6 +17,7 @@ pub use order::{random_order, sort};
 pub use placement::{CpuSets, Placement, gets_exclusive_cpus};
 pub use plan::{Detail, Planned, plan};
 pub use removals::{PreemptionPlan, plan_removals};
+pub use restarted_containers::{ACTUATED, RestartedContainers, lasting_containers, moves_cgroups};
 pub use settled::{Settled, has_ended, settled};
 pub use start_ends::{StartEnd, StartEnds, by_name, readmit_all};
 pub use start_pressure::start_pressure;
@@ -29,14 +31,15 @@ use kq_eviction::{Admission, admit_under_pressure};
 use kq_facts::kubelet_config::PressureCondition;
 use kq_facts::node::Node;
 use kq_facts::node_object::NodeObject;
-use kq_k8s::kubelet_rules::{KubeletRules, RuleArea};
+use kq_k8s::kubelet_rules::RuleArea;
 use kq_k8s::pod::{Pod, ResourceName};
 use kq_k8s::quantity::{Format, Quantity};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// The node of the question.
 pub struct AdmissionNode {
-    pub node: Node,
+    pub node: Arc<Node>,
     /// The pods that do not count.
     pub(super) without: Vec<String>,
     /// The flags with the sources of devices; `None`: the question has none.
@@ -45,22 +48,23 @@ pub struct AdmissionNode {
     pub basis: Basis,
     /// What its managers have given away since; `None`: what their state files say.
     given: Option<Placement>,
-    /// The rules of the kubelet that runs until then; `None`: its own.
-    rules_before: Option<KubeletRules>,
+    /// The node until its kubelet starts; `None`: the same.
+    before: Option<Arc<Node>>,
 }
 
 impl AdmissionNode {
     /// Wraps a described node, with all of its pods.
-    pub fn with_all_pods(node: Node) -> Self {
+    pub fn with_all_pods(node: impl Into<Arc<Node>>) -> Self {
         Self::with_flags(node, Vec::new(), None)
     }
 
     /// Wraps a gathered node. `without`: pods that do not count; `device_flags`: the flags with the sources of devices.
     pub fn with_flags(
-        node: Node,
+        node: impl Into<Arc<Node>>,
         without: Vec<String>,
         device_flags: Option<&'static str>,
     ) -> Self {
+        let node = node.into();
         let mut basis = Basis::default();
         basis.warn_all(node.pod_notes.iter().cloned());
         basis.assume_all(node.assumed());
@@ -69,14 +73,15 @@ impl AdmissionNode {
         let known: Vec<Warning> = node.fatal_config().map(Warning::from).collect();
         basis.warn_all(node.notes.iter().filter(|note| !known.contains(note)).cloned());
         basis.lack_all(node.fatal_config());
-        Self { node, without, device_flags, basis, given: None, rules_before: None }
+        Self { node, without, device_flags, basis, given: None, before: None }
     }
 
     /// Returns the node with the configuration that its kubelet reads at its next start; `None`: it is the one that it runs
     /// with, or is not known.
     pub fn at_next_start(&self) -> Option<Self> {
         let node = restarted(&self.node)?;
-        let mut next = Self::with_flags(node, self.without.clone(), self.device_flags);
+        let next = Self::with_flags(node, self.without.clone(), self.device_flags);
+        let mut next = next.start_after(self.node.clone());
         next.basis.assume(
             "the kubelet starts with the configuration on its disk, which is not the one that it runs with"
                 .to_owned(),
@@ -130,24 +135,24 @@ impl AdmissionNode {
     pub fn of(node: Node, mut basis: Basis) -> Self {
         basis.assume_all(node.assumed_allocations());
         Self {
-            node,
+            node: node.into(),
             without: Vec::new(),
             device_flags: None,
             basis,
             given: None,
-            rules_before: None,
+            before: None,
         }
     }
 
-    /// Sets the rules of the kubelet that runs before a start.
-    pub fn start_after(mut self, rules: KubeletRules) -> Self {
-        self.rules_before = Some(rules);
+    /// Sets the node until its kubelet starts.
+    pub fn start_after(mut self, before: Arc<Node>) -> Self {
+        self.before = Some(before);
         self
     }
 
-    /// Returns the rules of the kubelet that runs before a start.
-    fn rules_before(&self) -> &KubeletRules {
-        self.rules_before.as_ref().unwrap_or(&self.node.kubelet.rules)
+    /// Returns the node until its kubelet starts.
+    fn before(&self) -> &Node {
+        self.before.as_ref().unwrap_or(&self.node)
     }
 
     /// Goes on with what the managers have given away; `None`: with what their state files say.

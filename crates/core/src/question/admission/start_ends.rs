@@ -1,11 +1,13 @@
 //! The ends of pods at a start of the kubelet, in every order in which it may come to its sources and to pods of one second.
 
-use super::{AdmissionNode, KubeletStart};
+use super::{AdmissionNode, KubeletStart, RestartedContainers};
 use crate::question::devices::admission::{PluginStart, asked_device, restarted_containers};
 use crate::question::start::kubelet_start;
 use crate::what_if::OpenCause;
 use kq_admission::preemption::orders::{AnyOrder, PossibleEnds};
-use kq_admission::preemption::{Otherwise, PodReadmission, ReadmissionResult, Readmitted};
+use kq_admission::preemption::{
+    Otherwise, PodReadmission, ReadmissionResult, Readmitted, RestartCause, StoppedContainers,
+};
 use kq_admission::qualified;
 use kq_answer::{Failure, Missing, MissingFact};
 use kq_k8s::patch_fixes::PatchFault;
@@ -25,15 +27,14 @@ pub fn readmit_all(about: &AdmissionNode) -> Result<PodReadmission, Failure> {
     let next = about.at_next_start();
     let about = next.as_ref().unwrap_or(about);
     let StartEnds { mut usual, items } = StartEnds::of(about)?;
-    for (item, end) in usual.items.iter_mut().zip(items) {
+    for (item, mut end) in usual.items.iter_mut().zip(items) {
+        // What does not run is not stopped.
+        item.stopped = end.stopped.take().filter(|it| it.cause != RestartCause::NotRunning);
         item.otherwise = end.otherwise();
     }
-    if let Some(error) = kubelet_start(&about.node).error(about.node.kubelet.version) {
-        if about.node.fatal_config().next().is_none() {
-            let text = format!("{error}; the pods are those of one that starts (kq doctor)");
-            usual.basis.lack(Missing::new(MissingFact::KubeletStart, text));
-        }
-        usual.start_error = Some(error);
+    usual.start_error = kubelet_start(&about.node).error(about.node.kubelet.version);
+    if usual.start_error.is_some() {
+        usual.basis.assume("the items are of a kubelet that starts".to_owned());
     }
     Ok(usual)
 }
@@ -59,6 +60,8 @@ pub struct StartEnd {
     pub message: Option<String>,
     /// What decides between the ends.
     pub cause: Option<OpenCause>,
+    /// The containers that end although the pod is admitted; one that does not run starts.
+    pub stopped: Option<StoppedContainers>,
 }
 
 impl StartEnds {
@@ -72,7 +75,7 @@ impl StartEnds {
         let usual = start.readmit(&start.order());
         let mut ends = Self { items: usual.items.iter().map(StartEnd::of).collect(), usual };
         // If all of them are admitted without a victim in one order, they are in every order.
-        if !ends.usual.all_stay() {
+        if !ends.usual.all_are_admitted() {
             let names: Vec<String> = start.order().into_iter().map(qualified).collect();
             ends.add_orders(&names, &start.in_any_order());
         }
@@ -80,6 +83,10 @@ impl StartEnds {
         ends.add_plugins(about, &pods)?;
         ends.add_restarted(about, &pods)?;
         ends.add_forgotten(about, &pods);
+        let restarted = RestartedContainers::of(about.before(), &about.node);
+        for (end, pod) in ends.items.iter_mut().zip(&pods).filter(|(end, _)| !end.ends()) {
+            end.stopped = restarted.of_pod(pod);
+        }
         Ok(ends)
     }
 
@@ -220,6 +227,7 @@ impl StartEnd {
             reason,
             message,
             cause: None,
+            stopped: None,
         }
     }
 

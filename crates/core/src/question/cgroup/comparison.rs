@@ -29,11 +29,12 @@ use kq_k8s::manifest::LoadedPod;
 use kq_k8s::pod::Pod;
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// A live node, and the pods to compare.
 pub struct Compared {
     /// The node.
-    pub live: Node,
+    pub live: Arc<Node>,
     /// What its container manager works with.
     pub settings: NodeConfig,
     runtimes: Runtimes,
@@ -120,7 +121,7 @@ impl Compared {
         let earlier = earlier(&live, &mut notes);
         let comparison = OnceCell::new();
         Ok(Self {
-            live,
+            live: Arc::new(live),
             settings,
             runtimes,
             selection,

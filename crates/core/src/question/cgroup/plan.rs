@@ -117,9 +117,9 @@ impl PlanInput {
     /// # Errors
     ///
     /// Fails as [`PlanInput::of_pods`] does.
-    pub fn of_live(live: Node, selection: Selection, are_static: bool) -> Result<Self, Failure> {
-        let (settings, runtimes) = (live.settings()?.clone(), Runtimes::of_node(&live)?);
-        let knowledge = knowledge(&live, &settings, runtimes.default);
+    pub fn of_live(live: &Node, selection: Selection, are_static: bool) -> Result<Self, Failure> {
+        let (settings, runtimes) = (live.settings()?.clone(), Runtimes::of_node(live)?);
+        let knowledge = knowledge(live, &settings, runtimes.default);
         let incomplete = live.unknown_pods();
         let lacks_config = live.config.value.is_null() || !live.refused_config().is_empty();
         let is_incomplete = incomplete.is_some() || lacks_config;
@@ -134,12 +134,12 @@ impl PlanInput {
         let assumed = live.assumed_allocations();
         Ok(Self {
             node: settings,
-            left_out: live.left_out,
+            left_out: live.left_out.clone(),
             runtimes,
             pods,
             assumed,
             is_incomplete,
-            cgroups: live.snapshot.cgroups,
+            cgroups: live.snapshot.cgroups.clone(),
             selection,
             notes,
             knowledge,

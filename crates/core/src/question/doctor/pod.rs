@@ -31,6 +31,7 @@ use kq_output::table::{Column, Rows, Table, or_dash};
 use kq_probe::schedule::{Milestone, Since, timeline};
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::sync::Arc;
 
 /// A pod, through all domains.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -91,7 +92,7 @@ pub fn page(report: &PodReport, is_wide: bool) -> Table {
 /// Builds the report of a pod. `findings`: those of the node.
 pub(super) fn report(
     compared: &Compared,
-    node: &Node,
+    node: &Arc<Node>,
     named: &str,
     findings: &[Finding],
     is_stored: bool,
@@ -380,7 +381,7 @@ impl Page<'_> {
         }
     }
 
-    fn preemption(&mut self, node: &Node, pod: &Pod) {
+    fn preemption(&mut self, node: &Arc<Node>, pod: &Pod) {
         let about = AdmissionNode::with_all_pods(node.clone());
         match victims_of_next(&about) {
             Ok((needs_milli_cpu, victims)) => {

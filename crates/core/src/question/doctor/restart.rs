@@ -2,7 +2,7 @@
 
 use super::rule::{Headroom, NodeFinding, NodeRule, Restart};
 use crate::question::admission::{AdmissionNode, Detail, Planned, StartEnds, plan, sort};
-use kq_admission::preemption::ReadmissionResult;
+use kq_admission::preemption::{ReadmissionResult, RestartCause};
 use kq_admission::qualified;
 use kq_answer::{Failure, Subject};
 use kq_k8s::pod::{Container, Pod, ResourceName};
@@ -19,7 +19,14 @@ pub(super) fn restart(about: &AdmissionNode) -> Vec<NodeFinding> {
     let findings = answer.items.iter().filter_map(|end| {
         let message = end.message.clone();
         let state = match (end.results.as_slice(), &end.cause) {
-            ([ReadmissionResult::Admitted], _) => return None,
+            ([ReadmissionResult::Admitted], _) => {
+                let stopped = end.stopped.clone()?;
+                // What does not run now is not stopped.
+                if stopped.cause == RestartCause::NotRunning {
+                    return None;
+                }
+                Restart::Stops { stopped }
+            }
             ([ReadmissionResult::Refused], _) => Restart::Refuses {
                 reason: end.reason.clone().unwrap_or_default(),
                 message: message.unwrap_or_default(),

@@ -8,7 +8,7 @@ use super::wording::{
 use crate::kubelet_start::StartFinding;
 use crate::question::eviction::{amount_beside, amount_of};
 use crate::question::reclaim::ReclaimAhead;
-use kq_admission::preemption::ReadmissionResult;
+use kq_admission::preemption::{ReadmissionResult, StoppedContainers};
 use kq_answer::{Rule, RuleFinding, Severity, Subject, Topic, Wording};
 use kq_cgroup::live::checks::NotRequested;
 use kq_cgroup::live::difference::Verdict;
@@ -416,6 +416,16 @@ pub enum Restart {
     #[advice("make room before the kubelet is restarted")]
     #[command("kq admit explain --kubelet-restart")]
     Kills { for_pod: String },
+    /// It is admitted, and its containers end.
+    #[text("when the kubelet restarts, {stopped}")]
+    #[leads_to(if !stopped.start_again => "the pod fails, or succeeds where each container exits with 0")]
+    #[leads_to("the containers run again after their grace period")]
+    #[advice("move the pod before the kubelet is restarted")]
+    #[command("kq what-if kubelet-restart")]
+    Stops {
+        #[serde(flatten)]
+        stopped: StoppedContainers,
+    },
     /// One of several ends, by an order that is left to chance.
     #[text("a restarted kubelet {ends} the pod: {cause}", ends = verbs(ends))]
     #[why(message: Some(message) => "{message}")]
@@ -542,9 +552,10 @@ impl Rule for NodeRule {
                 Restart::Ok { .. } => Severity::Ok,
                 Restart::NoStart => Severity::Info,
                 Restart::Unknown { .. } => Severity::Unknown,
-                Restart::Refuses { .. } | Restart::Kills { .. } | Restart::Open { .. } => {
-                    Severity::Warning
-                }
+                Restart::Refuses { .. }
+                | Restart::Kills { .. }
+                | Restart::Stops { .. }
+                | Restart::Open { .. } => Severity::Warning,
             },
             Self::CpuThrottling(state) => match state {
                 Throttling::Ok { .. } => Severity::Ok,

@@ -230,7 +230,7 @@ fn pod_limit((state, pod): (&NodeState, &Pod)) -> Result<Option<NewLimit>, Failu
 
 /// Returns the planned values of a pod's cgroups.
 fn cgroups(state: &NodeState, pod: &Pod) -> Result<BTreeMap<Key, Value>, Failure> {
-    let input = PlanInput::of_live(state.node()?, Selection::default(), false)?;
+    let input = PlanInput::of_live(&state.node()?, Selection::default(), false)?;
     let mut values = planned(&input)?;
     values.retain(|(_, name, ..), _| *name == Some(qualified(pod)));
     Ok(values)

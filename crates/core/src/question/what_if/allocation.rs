@@ -138,7 +138,7 @@ fn is_restart(policy: &ContainerResizePolicy) -> bool {
 }
 
 /// Returns true if a resize of a resource restarts a container: the first policy for it counts.
-pub(super) fn restarts_for(container: &Container, resource: &ResourceName) -> bool {
+pub fn restarts_for(container: &Container, resource: &ResourceName) -> bool {
     let mut policies = container.resize_policy.iter();
     policies
         .find(|it| ResourceName::from(it.resource_name.as_str()) == *resource)

@@ -5,8 +5,7 @@
 
 use super::hugepages::hugepages;
 use super::pods::Transition;
-use super::restarts::ACTUATED;
-use crate::question::admission::gets_exclusive_cpus;
+use crate::question::admission::{ACTUATED, gets_exclusive_cpus};
 use crate::what_if::{Effect, WhatIfRule};
 use kq_admission::qualified;
 use kq_answer::{Basis, Subject};

@@ -9,12 +9,13 @@ use kq_facts::node_config::NodeConfig;
 use kq_facts::pod_selector::Selection;
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// A node before or after changes.
 pub struct Described<'s> {
     /// Its facts.
     pub state: &'s NodeState,
-    node: OnceCell<Node>,
+    node: OnceCell<Arc<Node>>,
     cgroups: OnceCell<PlanInput>,
 }
 
@@ -25,7 +26,7 @@ impl NodeState {
     ///
     /// Fails for invalid facts.
     pub fn cgroups_without(&self, lost: &BTreeSet<&str>) -> Result<PlanInput, Failure> {
-        let all = PlanInput::of_live(self.node()?, Selection::default(), false)?;
+        let all = PlanInput::of_live(&self.node()?, Selection::default(), false)?;
         Ok(all.with_pods(|it| !lost.contains(qualified(it).as_str())))
     }
 }
@@ -40,11 +41,11 @@ impl<'s> Described<'s> {
     /// # Errors
     ///
     /// Fails on a configuration that the kubelet would not read.
-    pub fn kubelet(&self) -> Result<&Node, Failure> {
+    pub fn kubelet(&self) -> Result<&Arc<Node>, Failure> {
         match self.node.get() {
             Some(known) => Ok(known),
             None => {
-                let made = self.state.node()?;
+                let made = Arc::new(self.state.node()?);
                 Ok(self.node.get_or_init(|| made))
             }
         }
@@ -59,8 +60,7 @@ impl<'s> Described<'s> {
         match self.cgroups.get() {
             Some(known) => Ok(known),
             None => {
-                let node = self.kubelet()?.clone();
-                let input = PlanInput::of_live(node, Selection::default(), false)?;
+                let input = PlanInput::of_live(self.kubelet()?, Selection::default(), false)?;
                 Ok(self.cgroups.get_or_init(|| input))
             }
         }

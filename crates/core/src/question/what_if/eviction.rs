@@ -126,7 +126,7 @@ impl Transition<'_> {
     /// Returns the shortages that the changes make, or make larger. Whom the kubelet evicts for the others is no effect of
     /// them.
     fn new_shortages(&self, node: &Node, basis: &mut Basis) -> Vec<Shortage> {
-        let before = self.before.kubelet().map(shortages).unwrap_or_default();
+        let before = self.before.kubelet().map(|node| shortages(node)).unwrap_or_default();
         let is_old = |it: &Shortage| {
             let mut same = before.iter().filter(|old| old.signal == it.signal);
             same.any(|old| old.missing >= it.missing && old.has_grace <= it.has_grace)

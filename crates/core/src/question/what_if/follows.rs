@@ -4,6 +4,7 @@ use super::described::Described;
 use super::eviction::started;
 use super::pods::Transition;
 use super::state::NodeState;
+use crate::question::admission::moves_cgroups;
 use crate::question::eviction::{EvictionOptions, crossed_thresholds, eviction_rank};
 use crate::question::image_gc::{ImageGcOptions, image_gc_plan};
 use crate::question::measured::stats;
@@ -187,9 +188,10 @@ impl Transition<'_> {
 
     /// Reports the tree of pods that changes with the driver or the root, and drivers that differ.
     fn other_tree(&self) -> Vec<Effect> {
-        let (Ok(before), Ok(after)) = (self.before.node(), self.after.node()) else {
+        let (Ok(old), Ok(new)) = (self.before.kubelet(), self.after.kubelet()) else {
             return Vec::new();
         };
+        let (Ok(before), Ok(after)) = (old.settings(), new.settings()) else { return Vec::new() };
         let root = |node: &NodeConfig| {
             let config = &node.config;
             let name =
@@ -197,7 +199,7 @@ impl Transition<'_> {
             name.to_path(node.cgroup_driver).unwrap_or_default()
         };
         let mut rules = Vec::new();
-        if self.moves_cgroups() {
+        if moves_cgroups(old, new) {
             let (before, after) = (root(before), root(after));
             rules.push(WhatIfRule::CgroupsMove { before, after, is_left: !self.reboots });
         }

@@ -14,11 +14,11 @@ mod hugepages;
 mod patches;
 mod pods;
 mod resizes;
-mod restarts;
 mod start;
 mod state;
 mod values;
 
+pub use allocation::restarts_for;
 pub use apply::ChangeFiles;
 pub use behaviours::reported as reported_behaviours;
 pub use state::NodeState;
@@ -37,7 +37,6 @@ use kq_facts::fact_key::FactKey;
 use kq_facts::needs::Needs;
 use kq_facts::node::Node;
 use kq_k8s::kubelet_rules::RuleArea;
-use std::cell::OnceCell;
 
 /// Returns the facts that the question needs.
 pub fn what_if_needs() -> Needs {
@@ -116,8 +115,6 @@ pub fn what_if(
         after,
         changes,
         restarts,
-        actuated: OnceCell::new(),
-        running: OnceCell::new(),
         reboots: changes.iter().any(Change::reboots),
     };
     let panic = transition.topology_panic().filter(|_| starts != Some(false));

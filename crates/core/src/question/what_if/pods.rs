@@ -6,22 +6,21 @@ use super::described::Described;
 use super::resizes::{ResizeAnswer, Resizes};
 use super::state::NodeState;
 use crate::question::admission::AdmissionNode;
-use crate::question::admission::{StartEnd, StartEnds, by_name};
+use crate::question::admission::{StartEnd, StartEnds, by_name, lasting_containers};
 use crate::question::node_shutdown::{self, ShutdownGroups};
 use crate::what_if::change::Change;
 use crate::what_if::{
     Effect, OpenCause, PodFate, PodOutcome, PodResult, ResizeRestart, RestartCause, WhatIfRule,
 };
-use kq_admission::preemption::ReadmissionResult;
+use kq_admission::preemption::{ReadmissionResult, StoppedContainers};
 use kq_admission::{qualified, untolerated_taint};
 use kq_answer::{Basis, Failure, Subject};
 use kq_facts::checkpoint::StateFile;
-use kq_facts::checkpoint::pod_allocation::PodAllocations;
 use kq_facts::workloads::pod_id;
 use kq_k8s::pod::{Container, ContainerState, ContainerStatus, Pod};
 use kq_k8s::priority::is_static_pod;
-use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// The outcomes of the pods, and the findings about them.
 #[derive(Default)]
@@ -42,10 +41,6 @@ pub struct Transition<'t> {
     pub restarts: bool,
     /// The machine reboots.
     pub reboots: bool,
-    /// The resources that the kubelet's records allocate to containers, once read.
-    pub actuated: OnceCell<Option<PodAllocations>>,
-    /// The containers of each pod that the runtime lists, by UID and name, and whether one of that name runs.
-    pub running: OnceCell<BTreeMap<String, BTreeMap<String, bool>>>,
     pub resizes: Resizes,
 }
 
@@ -56,10 +51,9 @@ impl Transition<'_> {
     ///
     /// Fails where the pods or the Node object are unknown.
     pub fn pods(&self, basis: &mut Basis) -> Result<PodEffects, Failure> {
-        let before = self.before.kubelet().map(|node| node.kubelet.rules);
         let about = AdmissionNode::with_all_pods(self.after.kubelet()?.clone());
-        let about = match before {
-            Ok(rules) => about.start_after(rules),
+        let about = match self.before.kubelet() {
+            Ok(before) => about.start_after(before.clone()),
             Err(_) => about,
         };
         let mut effects = match self.restarts {
@@ -138,11 +132,17 @@ impl Transition<'_> {
             let kept = match pod {
                 _ if added.contains(&end.pod) => PodResult::Starts,
                 Some(pod) if !end.ends() => {
-                    (outcome.cause, outcome.containers) = match replaced.contains(&end.pod) {
-                        true => (Some(RestartCause::Replaced), names(pod)),
-                        false => self.restarting(pod, about),
+                    let stopped = match () {
+                        () if replaced.contains(&end.pod) => {
+                            Some(StoppedContainers::of(pod, RestartCause::Replaced, names(pod)))
+                        }
+                        () if self.reboots => {
+                            let all = lasting_containers(pod).map(|it| it.name.clone()).collect();
+                            Some(StoppedContainers::of(pod, RestartCause::Reboot, all))
+                        }
+                        () => end.stopped.clone(),
                     };
-                    survival(pod, outcome.cause)
+                    stop(&mut outcome, stopped)
                 }
                 _ => PodResult::Kept,
             };
@@ -179,7 +179,7 @@ impl Transition<'_> {
         outcomes: &mut [PodOutcome],
         basis: &mut Basis,
     ) {
-        let groups = self.before.kubelet().ok().and_then(ShutdownGroups::of);
+        let groups = self.before.kubelet().ok().and_then(|node| ShutdownGroups::of(node));
         let Some(groups) = groups.filter(|_| self.reboots) else { return };
         let ending = outcomes.iter_mut().filter(|it| !it.is_static && !added.contains(&it.pod));
         for outcome in ending {
@@ -277,7 +277,7 @@ impl Transition<'_> {
         let reclaimed = self.after_reclaim();
         let node = match (reclaimed, new.is_empty()) {
             (None, true) => self.after.kubelet()?.clone(),
-            (Some(state), true) => state.node()?,
+            (Some(state), true) => Arc::new(state.node()?),
             (reclaimed, false) => {
                 let mut state = reclaimed.unwrap_or_else(|| self.after.state.clone());
                 state.put_state_files(&effects.written.files);
@@ -286,7 +286,7 @@ impl Transition<'_> {
                     checkpoint.value.entries.extend_from_slice(&effects.written.devices);
                 }
                 run(&mut state, &new);
-                state.node()?
+                Arc::new(state.node()?)
             }
         };
         let about = AdmissionNode::with_flags(node, reported.clone(), None);
@@ -408,17 +408,14 @@ fn names(pod: &Pod) -> Vec<String> {
     pod.spec.containers.iter().map(|container| container.name.clone()).collect()
 }
 
-/// Returns what becomes of an admitted pod whose containers end for this cause.
-pub(super) fn survival(pod: &Pod, cause: Option<RestartCause>) -> PodResult {
-    match cause {
-        None => PodResult::Kept,
-        Some(RestartCause::Reboot | RestartCause::ResizePolicy | RestartCause::CgroupsMoved)
-            if pod.spec.restart_policy == "Never" =>
-        {
-            PodResult::Ends
-        }
-        Some(_) => PodResult::Restarts,
-    }
+/// Writes down which containers of an admitted pod end. Returns what becomes of it.
+fn stop(outcome: &mut PodOutcome, stopped: Option<StoppedContainers>) -> PodResult {
+    let Some(StoppedContainers { names, cause, start_again }) = stopped else {
+        return PodResult::Kept;
+    };
+    outcome.cause = Some(cause);
+    outcome.containers = names;
+    if start_again { PodResult::Restarts } else { PodResult::Ends }
 }
 
 /// Returns the pods that one state has and another one lacks.

@@ -1,55 +1,70 @@
 //! The containers that restart with the kubelet.
 
-use super::allocation::restarts_for;
-use super::described::Described;
-use super::pods::Transition;
-use crate::question::admission::AdmissionNode;
-use crate::what_if::RestartCause;
+use crate::question::what_if::restarts_for;
+use kq_admission::preemption::{RestartCause, StoppedContainers};
 use kq_facts::checkpoint::pod_allocation::{self, PodAllocations};
 use kq_facts::host::Text;
+use kq_facts::node::Node;
 use kq_facts::node_config::NodeConfig;
 use kq_facts::runtime::ContainerState;
 use kq_facts::workloads::effective_uid;
 use kq_k8s::feature_gates::Gate;
 use kq_k8s::pod::{Container, Pod, ResourceList, ResourceName};
 use kq_k8s::priority::is_static_pod;
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 /// The resources that the kubelet gave to running containers.
-pub(super) const ACTUATED: &str = "actuated_pods_state";
+pub const ACTUATED: &str = "actuated_pods_state";
 
-impl Transition<'_> {
-    /// Returns the containers of a pod that restart with the kubelet, and why.
-    pub(super) fn restarting(
-        &self,
-        pod: &Pod,
-        about: &AdmissionNode,
-    ) -> (Option<RestartCause>, Vec<String>) {
-        let sidecars = pod.spec.init_containers.iter().filter(|it| it.restarts_always());
-        let all = || pod.spec.containers.iter().chain(sidecars.clone());
-        let named = |cause, containers: Vec<&Container>| match containers.is_empty() {
-            true => (None, Vec::new()),
-            false => (Some(cause), containers.into_iter().map(|it| it.name.clone()).collect()),
+/// The containers of a node whose kubelet starts.
+pub struct RestartedContainers<'n> {
+    before: &'n Node,
+    after: &'n Node,
+    /// The containers of each pod that the runtime lists, by UID and name, and whether one of that name runs.
+    running: BTreeMap<&'n str, BTreeMap<&'n str, bool>>,
+    /// The resources that the kubelet's records allocate to containers, once read; `None`: the file is not there, or is not
+    /// understood.
+    actuated: OnceCell<Option<PodAllocations>>,
+    moves_cgroups: bool,
+}
+
+/// Returns the containers of a pod that run as long as it does: its own, and its sidecars.
+pub fn lasting_containers(pod: &Pod) -> impl Iterator<Item = &Container> + Clone {
+    let sidecars = pod.spec.init_containers.iter().filter(|it| it.restarts_always());
+    pod.spec.containers.iter().chain(sidecars)
+}
+
+impl<'n> RestartedContainers<'n> {
+    pub fn of(before: &'n Node, after: &'n Node) -> Self {
+        let moves_cgroups = moves_cgroups(before, after);
+        Self { before, after, running: running(after), actuated: OnceCell::new(), moves_cgroups }
+    }
+
+    /// Returns the containers of a pod that restart with the kubelet, and why; `None`: none.
+    pub fn of_pod(&self, pod: &Pod) -> Option<StoppedContainers> {
+        let all = || lasting_containers(pod);
+        let named = |cause, containers: Vec<&Container>| {
+            let containers: Vec<String> =
+                containers.into_iter().map(|it| it.name.clone()).collect();
+            (!containers.is_empty()).then(|| StoppedContainers::of(pod, cause, containers))
         };
-        if self.reboots {
-            return named(RestartCause::Reboot, all().collect());
-        }
         if self.gets_new_uid(pod) {
             return named(RestartCause::NewUid, all().collect());
         }
-        let own = self.running.get_or_init(|| self.containers()).get(effective_uid(pod));
+        let own = self.running.get(effective_uid(pod));
         let runs = |container: &&Container| {
-            own.and_then(|own| own.get(&container.name)).is_some_and(|runs| *runs)
+            own.and_then(|own| own.get(&*container.name)).is_some_and(|runs| *runs)
         };
         let is_known = own.is_some();
-        let moved: Vec<&Container> = match self.moves_cgroups() {
+        let moved: Vec<&Container> = match self.moves_cgroups {
             true => all().filter(|it| !is_known || runs(it)).collect(),
             false => Vec::new(),
         };
         if !moved.is_empty() {
             return named(RestartCause::CgroupsMoved, moved);
         }
-        let resized: Vec<&Container> = match self.resizes_unrecorded(pod, about) {
+        let resized: Vec<&Container> = match self.resizes_unrecorded(pod) {
             true => all()
                 .filter(|it| !is_known || runs(it))
                 .filter(|it| self.restarts_when_resized(pod, it) && !self.is_recorded(pod, it))
@@ -59,7 +74,7 @@ impl Transition<'_> {
         if !resized.is_empty() {
             return named(RestartCause::ResizePolicy, resized);
         }
-        let otherwise: Vec<&Container> = match self.resizes_unrecorded(pod, about) {
+        let otherwise: Vec<&Container> = match self.resizes_unrecorded(pod) {
             true => all()
                 .filter(|it| !is_known || runs(it))
                 .filter(|it| self.is_recorded_otherwise(pod, it))
@@ -70,19 +85,9 @@ impl Transition<'_> {
             return named(RestartCause::Resize, otherwise);
         }
         if !is_known || pod.spec.restart_policy == "Never" {
-            return (None, Vec::new());
+            return None;
         }
         named(RestartCause::NotRunning, all().filter(|it| !runs(it)).collect())
-    }
-
-    /// Returns true if the cgroups of the pods have other names after the start. The kubelet kills each pod that runs
-    /// without the cgroup that it expects (`SyncPod`, `pkg/kubelet/kubelet.go`, read in 1.36.2).
-    pub(super) fn moves_cgroups(&self) -> bool {
-        let (Ok(before), Ok(after)) = (self.before.node(), self.after.node()) else { return false };
-        let place = |node: &NodeConfig| {
-            (node.cgroup_driver, node.config.cgroup_root.clone(), node.config.cgroups_per_qos)
-        };
-        after.config.cgroups_per_qos && place(before) != place(after)
     }
 
     /// Returns true for a static pod whose UID the kubelet makes up, if the kubelet becomes one of another minor version.
@@ -90,27 +95,15 @@ impl Transition<'_> {
     /// `pkg/kubelet/config/common.go`, and `DeepHashObject`, `pkg/util/hash/hash.go`, read in 1.36.2), and each minor version
     /// has added fields. A UID of the manifest is kept.
     fn gets_new_uid(&self, pod: &Pod) -> bool {
-        let version = |node: &Described<'_>| Some(node.kubelet().ok()?.kubelet.version);
         is_static_pod(pod)
             && is_made_up(uid_of_static(pod))
-            && version(&self.before) != version(&self.after)
-    }
-
-    /// Returns the containers of each pod in the runtime, and whether they run.
-    fn containers(&self) -> BTreeMap<String, BTreeMap<String, bool>> {
-        let runtime = self.after.state.snapshot.runtime.value();
-        let mut all: BTreeMap<String, BTreeMap<String, bool>> = BTreeMap::new();
-        for it in runtime.and_then(|runtime| runtime.containers.value()).into_iter().flatten() {
-            let of_pod = all.entry(it.pod_uid.clone()).or_default();
-            *of_pod.entry(it.name.clone()).or_default() |= it.state == ContainerState::Running;
-        }
-        all
+            && self.before.kubelet.version != self.after.kubelet.version
     }
 
     /// Returns true if the kubelet resizes the containers of a pod whose resources it has no record of. It leaves out
     /// static pods before 1.36 (`IsInPlacePodVerticalScalingAllowed`).
-    fn resizes_unrecorded(&self, pod: &Pod, about: &AdmissionNode) -> bool {
-        let kubelet = &about.node.kubelet;
+    fn resizes_unrecorded(&self, pod: &Pod) -> bool {
+        let kubelet = &self.after.kubelet;
         kubelet.version.has_two_files_of_pods()
             && kubelet.rules.gates.enabled(Gate::InPlacePodVerticalScaling)
             && (kubelet.version.resizes_static_pods() || !is_static_pod(pod))
@@ -122,7 +115,7 @@ impl Transition<'_> {
     fn is_recorded_otherwise(&self, pod: &Pod, container: &Container) -> bool {
         let own = &container.resources;
         let of_pod = pod.spec.resources.as_ref().map(|it| &it.limits);
-        let (of_old, of_new) = (takes_from_pod(&self.before), takes_from_pod(&self.after));
+        let (of_old, of_new) = (takes_from_pod(self.before), takes_from_pod(self.after));
         let recorded = match (self.recorded(), self.knows_record()) {
             (Some(pods), _) => {
                 let recorded = pods.get(effective_uid(pod));
@@ -133,10 +126,10 @@ impl Transition<'_> {
                 })
             }
             // What the kubelet that ran has recorded.
-            (None, false) => self.before.kubelet().ok().map(|node| {
-                let stays = node.kubelet.version.records_pod_level_resources() && of_new;
-                (&own.requests, limits(&own.limits, of_pod, of_old || stays))
-            }),
+            (None, false) => {
+                let stays = self.before.kubelet.version.records_pod_level_resources() && of_new;
+                Some((&own.requests, limits(&own.limits, of_pod, of_old || stays)))
+            }
             (None, true) => None,
         };
         let Some((requests, recorded)) = recorded else { return false };
@@ -159,7 +152,7 @@ impl Transition<'_> {
     fn restarts_when_resized(&self, pod: &Pod, container: &Container) -> bool {
         let resources = &container.resources;
         let of_pod = pod.spec.resources.as_ref().map(|it| &it.limits);
-        let limits = limits(&resources.limits, of_pod, takes_from_pod(&self.after));
+        let limits = limits(&resources.limits, of_pod, takes_from_pod(self.after));
         container.resize_policy.iter().any(|policy| {
             let name = ResourceName::from(policy.resource_name.as_str());
             let amounts = [resources.requests.get(&name), limits.get(&name)];
@@ -170,36 +163,56 @@ impl Transition<'_> {
 
     /// Returns true if something is known of the file of recorded resources.
     fn knows_record(&self) -> bool {
-        let files = self.after.state.snapshot.state_files.as_ref();
+        let files = self.after.snapshot.state_files.as_ref();
         files.is_some_and(|files| files.get(ACTUATED).is_some())
     }
 
-    /// Returns the file of the resources that were given to containers; `None`: it is not there, or is not understood.
     fn recorded(&self) -> Option<&PodAllocations> {
-        let files = self.after.state.snapshot.state_files.as_ref()?;
-        let Some(Text::Read(text)) = files.get(ACTUATED) else { return None };
-        let load = || pod_allocation::load(text.as_bytes()).shown.ok();
+        let files = self.after.snapshot.state_files.as_ref();
+        let load = || match files?.get(ACTUATED) {
+            Some(Text::Read(text)) => pod_allocation::load(text.as_bytes()).shown.ok(),
+            _ => None,
+        };
         self.actuated.get_or_init(load).as_ref()
     }
 
     /// Returns true if the kubelet finds a record of the resources of a container. Kubelet 1.32 writes none; a
     /// file that was not read counts as complete.
     fn is_recorded(&self, pod: &Pod, container: &Container) -> bool {
-        if self.before.kubelet().is_ok_and(|node| !node.kubelet.version.has_two_files_of_pods()) {
+        if !self.before.kubelet.version.has_two_files_of_pods() {
             return false;
         }
-        let files = self.after.state.snapshot.state_files.as_ref();
+        let files = self.after.snapshot.state_files.as_ref();
         match files.and_then(|files| files.get(ACTUATED)) {
             Some(Text::Absent) => false,
-            Some(Text::Read(_)) => match self.recorded() {
-                Some(pods) => pods
-                    .get(effective_uid(pod))
-                    .is_some_and(|it| it.container_resources.contains_key(&container.name)),
-                None => true,
-            },
+            Some(Text::Read(_)) => self.recorded().is_none_or(|pods| {
+                let recorded = pods.get(effective_uid(pod));
+                recorded.is_some_and(|it| it.container_resources.contains_key(&container.name))
+            }),
             Some(Text::Unreadable(_)) | None => true,
         }
     }
+}
+
+/// Returns true if the cgroups of the pods have other names after the start. The kubelet kills each pod that runs
+/// without the cgroup that it expects (`SyncPod`, `pkg/kubelet/kubelet.go`, read in 1.36.2).
+pub fn moves_cgroups(before: &Node, after: &Node) -> bool {
+    let (Ok(before), Ok(after)) = (before.settings(), after.settings()) else { return false };
+    let place = |node: &NodeConfig| {
+        (node.cgroup_driver, node.config.cgroup_root.clone(), node.config.cgroups_per_qos)
+    };
+    after.config.cgroups_per_qos && place(before) != place(after)
+}
+
+/// Returns the containers of each pod in the runtime, and whether they run.
+fn running(node: &Node) -> BTreeMap<&str, BTreeMap<&str, bool>> {
+    let runtime = node.snapshot.runtime.value();
+    let mut all: BTreeMap<&str, BTreeMap<&str, bool>> = BTreeMap::new();
+    for it in runtime.and_then(|runtime| runtime.containers.value()).into_iter().flatten() {
+        let of_pod = all.entry(&it.pod_uid).or_default();
+        *of_pod.entry(&it.name).or_default() |= it.state == ContainerState::Running;
+    }
+    all
 }
 
 /// Returns the UID under which the kubelet runs a static pod: its annotations have it where the API server shows another.
@@ -216,9 +229,8 @@ fn is_made_up(uid: &str) -> bool {
 }
 
 /// Returns true if a container without a limit has that of its pod.
-fn takes_from_pod(node: &Described<'_>) -> bool {
-    let gate = Gate::InPlacePodLevelResourcesVerticalScaling;
-    node.kubelet().is_ok_and(|node| node.kubelet.rules.gates.enabled(gate))
+fn takes_from_pod(node: &Node) -> bool {
+    node.kubelet.rules.gates.enabled(Gate::InPlacePodLevelResourcesVerticalScaling)
 }
 
 /// Returns the limits of a container, with those of its pod where `takes`.
