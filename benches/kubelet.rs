@@ -38,7 +38,7 @@ fn pods() -> Vec<Pod> {
         let container = |name: &str| json!({"name": name, "image": "i", "resources": resources});
         objects::pod(&format!("n/p{n}")).containers(json!([container("a"), container("b")]))
     };
-    objects::loaded((0..PODS).map(pod)).into_iter().map(|loaded| loaded.pod).collect()
+    objects::loaded((0..PODS).map(pod)).into_iter().map(|loaded| loaded.pod.into_inner()).collect()
 }
 
 fn cgroups(criterion: &mut Criterion) {

@@ -26,7 +26,7 @@ mod pod_list;
 
 fn pods(count: usize, rules: &KubeletRules) -> Vec<Pod> {
     let loaded = load("list.json", pod_list::pod_list(count).as_bytes()).pods;
-    let mut pods: Vec<Pod> = loaded.into_iter().map(|loaded| loaded.pod).collect();
+    let mut pods: Vec<Pod> = loaded.into_iter().map(|loaded| loaded.pod.into_inner()).collect();
     for pod in &mut pods {
         apply_api_defaults(pod, rules);
         pod.spec.priority = Some(0);

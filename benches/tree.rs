@@ -247,7 +247,7 @@ fn answers(criterion: &mut Criterion) {
         }
         let formula = RuntimeFormula::new(WeightFormula::Linear, false);
         let planned = plan(&pods, &node, formula).expect("a plan");
-        let workloads = Workloads::of(pods.iter().map(|loaded| &loaded.pod), None);
+        let workloads = Workloads::of(pods.iter().map(|loaded| &*loaded.pod), None);
         let roots = kubelet_roots("/", true);
         let root = CgroupPath::new(made.kubepods);
         let selection = Selection::default();

@@ -266,7 +266,7 @@ pub(crate) fn plan_with<'p>(
     runtimes: Runtimes,
 ) -> Result<Plan<'p>, PlanError> {
     let (active, ended): (Vec<&Pod>, Vec<&Pod>) =
-        pods.iter().map(|loaded| &loaded.pod).partition(|pod| is_active(pod));
+        pods.iter().map(|loaded| &*loaded.pod).partition(|pod| is_active(pod));
     let planner = Planner { node, settings, runtimes };
     let mut warnings = Vec::new();
     let mut roots = planner.kubepods(&active, &mut warnings)?;

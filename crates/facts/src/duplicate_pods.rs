@@ -58,7 +58,7 @@ impl RecordedPods {
             if !is_mirror_of_kept {
                 *before = loaded;
             } else if before.pod.status.phase.is_empty() {
-                before.pod.status = loaded.pod.status;
+                before.pod.status = loaded.pod.into_inner().status;
             }
         }
         self.pods = kept;

@@ -16,6 +16,7 @@ use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::manifest::LoadedPod;
 use kq_k8s::pod::{ObjectMeta, Pod};
 use kq_k8s::priority::{is_mirror_pod, is_static_pod, mark_static};
+use kq_k8s::shared::Shared;
 use std::collections::BTreeMap;
 
 /// The file with what the kubelet allocated.
@@ -25,7 +26,7 @@ const ALLOCATED: &str = "allocated_pods_state";
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AllocatedPods {
     /// The pods with other resources than their specs ask for, by their place.
-    pods: BTreeMap<usize, Pod>,
+    pods: BTreeMap<usize, Shared<Pod>>,
     /// Those whose amounts are not the ones of the spec, or are unknown, by their place.
     allocations: BTreeMap<usize, Allocation>,
     /// Why the kubelet's file could not be read.
@@ -61,7 +62,7 @@ impl KubeletPods {
         {
             notes.extend(WarningCode::PodManifest.each(odd.iter()));
             left_out.append(&mut unread.clone());
-            workloads = Workloads::of(pods.iter().map(|loaded| &loaded.pod), runtime);
+            workloads = Workloads::of(pods.iter().map(|loaded| &*loaded.pod), runtime);
             let made =
                 |loaded: &mut LoadedPod| make(&mut loaded.pod, source, rules, &workloads, runtime);
             pods.iter_mut().for_each(made);
@@ -86,7 +87,7 @@ impl KubeletPods {
             unread,
             ..AllocatedPods::of(all(), &recorded.unwrap_or_default(), rules)
         };
-        let workloads = Workloads::of(all().iter().map(|loaded| &loaded.pod), runtime);
+        let workloads = Workloads::of(all().iter().map(|loaded| &*loaded.pod), runtime);
         Self { workloads, added, notes, twice, left_out, allocated }
     }
 }
@@ -113,13 +114,14 @@ impl AllocatedPods {
 impl Node {
     /// Returns the pods with what their specs ask for (`GetActivePods`).
     pub fn pods(&self) -> Vec<&Pod> {
-        self.loaded_pods().iter().map(|loaded| &loaded.pod).collect()
+        self.loaded_pods().iter().map(|loaded| &*loaded.pod).collect()
     }
 
     /// Returns the pods with what the kubelet allocated to them (`getAllocatedPods`, 1.33 and later).
     pub fn allocated_pods(&self) -> Vec<&Pod> {
         let desired = self.loaded_pods().iter().enumerate();
-        desired.map(|(at, loaded)| self.allocated.pods.get(&at).unwrap_or(&loaded.pod)).collect()
+        let allocated = &self.allocated.pods;
+        desired.map(|(at, loaded)| &**allocated.get(&at).unwrap_or(&loaded.pod)).collect()
     }
 
     /// Returns [`Node::allocated_pods`] with their sources.

@@ -244,7 +244,7 @@ fn restrict_statuses(needs: RuntimeNeeds, facts: &mut RuntimeFacts) {
             found.value.iter_mut().for_each(|status| status.finished_at = None);
         }
         StatusNeeds::Ended => {
-            let containers = facts.containers.value().map(Vec::as_slice).unwrap_or_default();
+            let containers = facts.containers.value().map(AsRef::as_ref).unwrap_or_default();
             // The statuses are in the order of their containers: all of them, or only those that ended.
             if found.value.len() == containers.len() {
                 let mut states =
@@ -287,7 +287,7 @@ mod tests {
                 runtime_version: version.to_owned(),
                 ..RuntimeVersion::default()
             },
-            containers: Lookup::found("s", containers.map(container).to_vec()),
+            containers: Lookup::found("s", containers.map(container).to_vec().into()),
             container_statuses: Lookup::found("s", statuses.map(status).to_vec()),
             ..RuntimeFacts::default()
         }

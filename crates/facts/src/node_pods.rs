@@ -143,7 +143,7 @@ impl<'a> NodePods<'a> {
     pub fn of(snapshot: &'a Snapshot) -> Self {
         let recorded = &snapshot.pods;
         let loaded = recorded.value().into_iter().flat_map(|recorded| &recorded.pods);
-        let pods = loaded.map(|loaded| &loaded.pod).map(|pod| (effective_uid(pod), pod));
+        let pods = loaded.map(|loaded| &*loaded.pod).map(|pod| (effective_uid(pod), pod));
         let mut known = Self {
             pods: pods.filter(|(uid, _)| !uid.is_empty()).collect(),
             recorded,

@@ -2,6 +2,7 @@
 
 use crate::cgroup_mode::CgroupDriver;
 use crate::lookup::{Lookup, Sourced};
+use kq_k8s::shared::Shared;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -39,11 +40,11 @@ pub struct RuntimeFacts {
     #[serde(default, skip_serializing_if = "AnnotatedCpus::is_empty")]
     pub annotated_cpus: AnnotatedCpus,
     /// `ListPodSandbox`
-    pub sandboxes: Lookup<Vec<Sandbox>>,
+    pub sandboxes: Lookup<Shared<Vec<Sandbox>>>,
     /// `ListContainers`
-    pub containers: Lookup<Vec<Container>>,
+    pub containers: Lookup<Shared<Vec<Container>>>,
     /// `ListImages`
-    pub images: Lookup<Vec<Image>>,
+    pub images: Lookup<Shared<Vec<Image>>>,
     /// `ImageFsInfo`
     pub image_filesystems: Lookup<ImageFilesystems>,
     /// `ContainerStatus` of each container of the list, in its order.

@@ -17,7 +17,7 @@ pub fn pods(node: &Snapshot) -> impl Iterator<Item = (String, String)> {
 pub fn containers(node: &Snapshot, named: impl Fn(&str, &str) -> bool) -> BTreeSet<String> {
     let recorded = node.pods.value().into_iter().flat_map(|recorded| &recorded.pods);
     let mut all: Vec<(bool, String)> = Vec::new();
-    for pod in recorded.map(|loaded| &loaded.pod) {
+    for pod in recorded.map(|loaded| &*loaded.pod) {
         let is_named = named(&pod.metadata.namespace, &pod.metadata.name);
         let containers = pod.spec.init_containers.iter().chain(&pod.spec.containers);
         all.extend(containers.map(|container| (is_named, container.name.clone())));

@@ -7,7 +7,8 @@
 use crate::workloads::effective_uid;
 use jiff::Timestamp;
 use kq_k8s::pod::{Named, Pod, null_as_default, object, objects, optional_object};
-use serde::{Deserialize, Serialize};
+use kq_k8s::shared::Shared;
+use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 
 /// The kubelet's measurements.
@@ -18,11 +19,15 @@ pub struct StatsSummary {
     #[serde(deserialize_with = "object")]
     pub node: NodeStats,
     /// The pods, in the kubelet's order.
-    #[serde(deserialize_with = "objects")]
-    pub pods: Vec<PodStats>,
+    #[serde(deserialize_with = "shared_objects")]
+    pub pods: Shared<Vec<PodStats>>,
     /// It was made of what the kernel says, without the kubelet.
     #[serde(skip)]
     pub is_of_machine: bool,
+}
+
+fn shared_objects<'de, D: Deserializer<'de>>(from: D) -> Result<Shared<Vec<PodStats>>, D::Error> {
+    objects(from).map(Shared::from)
 }
 
 /// The measurements of the node.

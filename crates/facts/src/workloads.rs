@@ -270,9 +270,9 @@ mod tests {
             },
             sandboxes: Lookup::found(
                 "runtime",
-                vec![sandbox("u1", "s1", true), sandbox("u2", "s2", false)],
+                vec![sandbox("u1", "s1", true), sandbox("u2", "s2", false)].into(),
             ),
-            containers: Lookup::found("runtime", containers),
+            containers: Lookup::found("runtime", containers.into()),
             ..RuntimeFacts::default()
         }
     }

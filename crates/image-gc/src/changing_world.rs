@@ -158,8 +158,8 @@ proptest! {
             .map(|(index, _)| container(&id(index, has_nameless), false))
             .collect();
         let facts = RuntimeFacts {
-            images: Lookup::found("ListImages", listed.clone()),
-            containers: Lookup::found("ListContainers", containers.clone()),
+            images: Lookup::found("ListImages", listed.clone().into()),
+            containers: Lookup::found("ListContainers", containers.clone().into()),
             ..RuntimeFacts::default()
         };
         let rules = KubeletRules::default();

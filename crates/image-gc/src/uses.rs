@@ -98,8 +98,7 @@ impl Uses {
         without: &BTreeSet<&str>,
     ) -> Self {
         let mut uses = Self::default();
-        let no_images = Vec::new();
-        let images = runtime.images.value().unwrap_or(&no_images);
+        let images: &[Image] = runtime.images.value().map(AsRef::as_ref).unwrap_or_default();
         let listed: StrSet<'_> = images.iter().map(|image| image.id.as_str()).collect();
         let statuses: StrMap<'_, &ContainerStatus> = runtime
             .container_statuses

@@ -20,6 +20,7 @@ pub mod qos;
 pub mod quantity;
 pub mod resources;
 mod schema;
+pub mod shared;
 pub mod static_pod;
 pub mod sysctl;
 pub mod validation;

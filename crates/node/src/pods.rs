@@ -433,7 +433,7 @@ impl PodsQuestion<'_> {
             // Unreadable manifests are not the same as no manifests.
             return Err(FailedSource { source: folder.clone(), reason: unread.join("; ") });
         }
-        for pod in loaded.pods.iter_mut().map(|loaded| &mut loaded.pod) {
+        for pod in loaded.pods.iter_mut().map(|loaded| &mut *loaded.pod) {
             mark_static(pod);
             // As the kubelet names them (`applyDefaults` of `pkg/kubelet/config/common.go`).
             if let Some(node) = self.node_name {

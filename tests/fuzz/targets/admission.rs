@@ -25,7 +25,7 @@ kq_fuzz::fuzz_target!(|bytes: &[u8]| {
         return;
     };
     let pods = kq_k8s::manifest::load("fuzz", &bytes[..at]).pods.into_iter();
-    let pods: Vec<Pod> = pods.map(|loaded| loaded.pod).collect();
+    let pods: Vec<Pod> = pods.map(|loaded| loaded.pod.into_inner()).collect();
     for version in [KubeletVersion::OLDEST, KubeletVersion::NEWEST] {
         let rules = KubeletRules::for_version(version);
         let mut pods = pods.clone();

@@ -25,7 +25,7 @@ kq_fuzz::fuzz_target!(|bytes: &[u8]| {
             assert_eq!(kq_k8s::validation::validate(&loaded.pod), []);
         }
         for version in [KubeletVersion::OLDEST, KubeletVersion::NEWEST] {
-            add_up(loaded.pod.clone(), &KubeletRules::for_version(version));
+            add_up(Pod::clone(&loaded.pod), &KubeletRules::for_version(version));
         }
     }
 });

@@ -16,11 +16,11 @@ use std::sync::Arc;
 
 kq_fuzz::fuzz_target!(|bytes: &[u8]| {
     for loaded in kq_k8s::manifest::load("fuzz", bytes).pods {
-        let mut stored = loaded.pod.clone();
+        let mut stored = Pod::clone(&loaded.pod);
         stored.redact();
         let text = serde_json::to_string(&stored).expect("a pod can be written");
         assert_eq!(serde_json::from_str::<Pod>(&text).expect("it can be read again"), stored);
-        let mut pod = loaded.pod;
+        let mut pod = loaded.pod.into_inner();
         apply_probe_defaults(&mut pod);
         let once = pod.clone();
         apply_probe_defaults(&mut pod);

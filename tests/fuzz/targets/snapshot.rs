@@ -39,7 +39,7 @@ kq_fuzz::fuzz_target!(|bytes: &[u8]| {
     let roots = kubelet_roots(root, true);
     let pods = snapshot.pods.value().map(|pods| pods.pods.clone()).unwrap_or_default();
     let runtime = snapshot.runtime.value();
-    let workloads = Workloads::of(pods.iter().map(|loaded| &loaded.pod), runtime);
+    let workloads = Workloads::of(pods.iter().map(|loaded| &*loaded.pod), runtime);
     if let Some(tree) = snapshot.cgroups.value() {
         look(tree, &roots, &workloads);
     }
@@ -103,7 +103,7 @@ fn compare(
             add_container_ids(pod, runtime);
         }
     }
-    let all: Vec<_> = pods.iter().map(|loaded| &loaded.pod).collect();
+    let all: Vec<_> = pods.iter().map(|loaded| &*loaded.pod).collect();
     let incomplete = incomplete(&snapshot.pods, &all, runtime);
     let workloads = Workloads::of(all, runtime);
     let mut earlier = pods.clone();
@@ -136,7 +136,7 @@ fn compare(
     let everything = Selection::default();
     let handlers = std::collections::BTreeMap::new();
     let none = std::collections::BTreeSet::new();
-    let pods = pods.iter().map(|loaded| &loaded.pod);
+    let pods = pods.iter().map(|loaded| &*loaded.pod);
     let motion = Motion::of(pods, runtime, None, snapshot.taken_at.parse().ok());
     let found = diff(
         &desired,

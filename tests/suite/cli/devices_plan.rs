@@ -523,11 +523,11 @@ fn what_follows_a_choice_is_no_more_certain() {
 #[test]
 fn pods_that_are_not_known_are_no_empty_table() {
     use kq_facts::lookup::Lookup;
-    use kq_facts::runtime::{RuntimeFacts, Sandbox};
+    use kq_facts::runtime::RuntimeFacts;
     use kq_facts::snapshot::{PodSource, RecordedPods};
     let mut snapshot = crate::devices::stored::snapshot("one");
     let sandboxes = snapshot.runtime.value().and_then(|runtime| runtime.sandboxes.value().cloned());
-    assert!(sandboxes.is_some_and(|all: Vec<Sandbox>| !all.is_empty()), "the runtime runs pods");
+    assert!(sandboxes.is_some_and(|all| !all.is_empty()), "the runtime runs pods");
     let listed = |source| RecordedPods { source, ..RecordedPods::default() };
     // Names from the runtime, or static pods alone where no runtime tells of others.
     let of_runtime = {

@@ -96,7 +96,7 @@ pub fn snapshot(moment: &str) -> Snapshot {
         node_name: Lookup::found("/proc/sys/kernel/hostname", "node-a".to_owned()),
         kubelet_version: Lookup::found("/proc/715/exe --version", "v1.36.2".to_owned()),
         node: Lookup::found(format!("{server} node node-a"), object),
-        runtime: Lookup::found(ENDPOINT, runtime(pods.pods.iter().map(|loaded| &loaded.pod))),
+        runtime: Lookup::found(ENDPOINT, runtime(pods.pods.iter().map(|loaded| &*loaded.pod))),
         pods: Lookup::found(server, pods),
         state_files: Some(StateFiles {
             folder: "/var/lib/kubelet".to_owned(),
@@ -141,8 +141,8 @@ fn runtime<'p>(pods: impl Iterator<Item = &'p Pod>) -> RuntimeFacts {
             runtime_version: "1.6.20".to_owned(),
             runtime_api_version: "v1".to_owned(),
         },
-        sandboxes: Lookup::found(format!("{ENDPOINT} ListPodSandbox"), sandboxes),
-        containers: Lookup::found(format!("{ENDPOINT} ListContainers"), containers),
+        sandboxes: Lookup::found(format!("{ENDPOINT} ListPodSandbox"), sandboxes.into()),
+        containers: Lookup::found(format!("{ENDPOINT} ListContainers"), containers.into()),
         ..RuntimeFacts::default()
     }
 }

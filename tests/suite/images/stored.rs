@@ -213,8 +213,8 @@ fn runtime(state: &Value) -> RuntimeFacts {
             runtime_api_version: "v1".to_owned(),
         },
         sandboxes: Lookup::found(format!("{ENDPOINT} ListPodSandbox"), sandboxes.collect()),
-        containers: Lookup::found(format!("{ENDPOINT} ListContainers"), containers),
-        images: Lookup::found(format!("{ENDPOINT} ListImages"), images(state)),
+        containers: Lookup::found(format!("{ENDPOINT} ListContainers"), containers.into()),
+        images: Lookup::found(format!("{ENDPOINT} ListImages"), images(state).into()),
         image_filesystems: Lookup::found(
             format!("{ENDPOINT} ImageFsInfo"),
             ImageFilesystems {

@@ -281,8 +281,8 @@ fn runtime(folder: &Path, is_there: &dyn Fn(&str) -> bool) -> RuntimeFacts {
         ),
         restricts_oom_score: Some(true),
         disables_hugetlb: Some(false),
-        sandboxes: Lookup::found(format!("{ENDPOINT} ListPodSandbox"), sandboxes),
-        containers: Lookup::found(format!("{ENDPOINT} ListContainers"), containers),
+        sandboxes: Lookup::found(format!("{ENDPOINT} ListPodSandbox"), sandboxes.into()),
+        containers: Lookup::found(format!("{ENDPOINT} ListContainers"), containers.into()),
         ..RuntimeFacts::default()
     }
 }

@@ -182,8 +182,8 @@ impl Recording {
         }
         RuntimeFacts {
             endpoint: "/run/containerd/containerd.sock".to_owned(),
-            sandboxes: Lookup::found("the recording", sandboxes),
-            containers: Lookup::found("the recording", containers),
+            sandboxes: Lookup::found("the recording", sandboxes.into()),
+            containers: Lookup::found("the recording", containers.into()),
             ..RuntimeFacts::default()
         }
     }

@@ -493,7 +493,7 @@ fn crowded(copies: usize, is_later: bool) -> impl FnOnce(&mut NodeState) {
         let mut loaded =
             pods.iter().find(|it| it.pod.metadata.name == "guar").cloned().expect("a pod");
         for number in 0..copies {
-            loaded.pod = model.clone();
+            loaded.pod = model.clone().into();
             if is_later {
                 loaded.pod.metadata.create_after([&model.metadata].into_iter());
             }

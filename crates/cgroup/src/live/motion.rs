@@ -330,7 +330,7 @@ mod tests {
             ..Container::default()
         };
         RuntimeFacts {
-            containers: Lookup::found("runtime", vec![container]),
+            containers: Lookup::found("runtime", vec![container].into()),
             ..RuntimeFacts::default()
         }
     }
@@ -408,7 +408,7 @@ mod tests {
             ("a sandbox of no pod", "{}".to_owned(), vec![sandbox("u2", false, old)], false, true),
         ] {
             let runtime = RuntimeFacts {
-                sandboxes: Lookup::found("runtime", sandboxes),
+                sandboxes: Lookup::found("runtime", sandboxes.into()),
                 ..RuntimeFacts::default()
             };
             let motion = Motion::of([&pod(&status)], Some(&runtime), None, Some(now));

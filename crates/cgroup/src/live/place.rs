@@ -286,8 +286,8 @@ mod tests {
             ..Container::default()
         };
         RuntimeFacts {
-            sandboxes: Lookup::found("runtime", vec![sandbox]),
-            containers: Lookup::found("runtime", vec![container]),
+            sandboxes: Lookup::found("runtime", vec![sandbox].into()),
+            containers: Lookup::found("runtime", vec![container].into()),
             ..RuntimeFacts::default()
         }
     }

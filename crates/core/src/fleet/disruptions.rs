@@ -70,7 +70,7 @@ impl NodeDisruptions {
             answer.knows_pods && !lacks(MissingFact::Pods) && !lacks(MissingFact::UnreadPod);
         let own = before.pods.value().into_iter().flat_map(|it| &it.pods);
         let own: BTreeMap<String, &Pod> =
-            own.map(|loaded| (qualified(&loaded.pod), &loaded.pod)).collect();
+            own.map(|loaded| (qualified(&loaded.pod), &*loaded.pod)).collect();
         let disrupted = |outcome: &PodOutcome| {
             let pod = own.get(&outcome.pod)?;
             Some(DisruptedPod::of(pod, outcome.is_static, Disruption::of(outcome)?))

@@ -61,7 +61,7 @@ fn of_machine(node: &Node) -> Option<Sourced<StatsSummary>> {
             }),
             ..NodeStats::default()
         },
-        pods: tree.map(|tree| pod_stats(tree, &roots, &node.workloads)).unwrap_or_default(),
+        pods: tree.map(|tree| pod_stats(tree, &roots, &node.workloads)).unwrap_or_default().into(),
         is_of_machine: true,
     };
     let source = "the cgroups, /proc, statfs".to_owned();

@@ -96,7 +96,7 @@ impl PodSelectors {
         let of_files = |it: &LoadedPod| {
             self.files.is_empty() || self.files.iter().any(|file| *file == *it.source.file)
         };
-        let pods = pods.iter().filter(|it| of_files(it)).map(|loaded| &loaded.pod);
+        let pods = pods.iter().filter(|it| of_files(it)).map(|loaded| &*loaded.pod);
         let pods = pods.filter(|pod| is_within(&pod.metadata.namespace));
         let others = others.iter().map(|(n, p, u)| (n.as_str(), p.as_str(), u.as_str()));
         // The namespace of a pod that is known by its UID alone may be this one.

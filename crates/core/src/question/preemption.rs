@@ -19,7 +19,7 @@ pub use kq_admission::preemption::why::PreemptionCause;
 ///
 /// Fails where nothing is known of the pod, and where the name means several.
 pub fn preemption_cause(traces: &PodTraces, pod: &PodSelector) -> Result<PreemptionCause, Failure> {
-    let pods = traces.pods.as_ref().map(|pods| pods.iter().map(|loaded| &loaded.pod).collect());
+    let pods = traces.pods.as_ref().map(|pods| pods.iter().map(|loaded| &*loaded.pod).collect());
     let left = Traces {
         pods: pods.map_err(Clone::clone),
         events: traces.events.as_deref().map_err(Clone::clone),

@@ -60,7 +60,7 @@ impl Node {
                 ImageFilesystems { image: vec![counted(IMAGES, Some(100), 9)], container: vec![] },
             ),
             writable_layers: Lookup::found("s", Vec::new()),
-            containers: Lookup::found("s", Vec::new()),
+            containers: Lookup::found("s", Vec::new().into()),
             ..RuntimeFacts::default()
         };
         Self {
@@ -335,7 +335,7 @@ fn the_largest_layers_are_named() {
             name: "app".to_owned(),
             ..Container::default()
         };
-        node.runtime.containers = Lookup::found("s", vec![container]);
+        node.runtime.containers = Lookup::found("s", vec![container].into());
     });
     let disk = node.disk();
     let found: Vec<(&str, u64)> =

@@ -63,8 +63,8 @@ impl Node {
     fn explain(&self, id: &str) -> ImageExplanation {
         let rules = KubeletRules::default();
         let runtime = RuntimeFacts {
-            images: Lookup::found("s", self.images.clone()),
-            containers: Lookup::found("s", self.containers.clone()),
+            images: Lookup::found("s", self.images.clone().into()),
+            containers: Lookup::found("s", self.containers.clone().into()),
             ..RuntimeFacts::default()
         };
         let uses_without =

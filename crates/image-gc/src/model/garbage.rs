@@ -132,8 +132,8 @@ proptest! {
         };
         let (containers, statuses): (Vec<_>, Vec<_>) = containers.into_iter().unzip();
         let runtime = RuntimeFacts {
-            images: Lookup::found("made up", images.clone()),
-            containers: Lookup::found("made up", containers),
+            images: Lookup::found("made up", images.clone().into()),
+            containers: Lookup::found("made up", containers.into()),
             container_statuses: Lookup::found("made up", statuses),
             ..RuntimeFacts::default()
         };

@@ -7,6 +7,7 @@ use super::problem::{Object, Place, Position, Problem, ProblemKind, Syntax, shor
 use super::uniform::{self, Uniform};
 use super::{object, pod_template, unknown};
 use crate::pod::Pod;
+use crate::shared::Shared;
 use crate::yaml;
 use serde_json::value::RawValue;
 use std::fmt;
@@ -362,7 +363,7 @@ impl Loaded {
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct LoadedPod {
     /// The pod. Its namespace is never empty.
-    pub pod: Pod,
+    pub pod: Shared<Pod>,
     /// Where it is from.
     pub source: Source,
 }

@@ -27,7 +27,7 @@ fn push(mut pod: Pod, mut source: Source, loaded: &mut Loaded) {
         pod.metadata.namespace.push_str("default");
         source.namespace_defaulted = true;
     }
-    loaded.pods.push(LoadedPod { pod, source });
+    loaded.pods.push(LoadedPod { pod: pod.into(), source });
 }
 
 fn named(kind: &str, metadata: &ObjectMeta) -> Object {

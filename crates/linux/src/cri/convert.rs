@@ -224,15 +224,15 @@ pub fn decode_answer(answered: Answered, bytes: &[u8]) -> Result<RuntimeFacts, D
     match answered {
         Answered::Sandboxes => {
             let said = v1::ListPodSandboxResponse::decode(bytes)?;
-            facts.sandboxes = Lookup::found(source, sandboxes(said));
+            facts.sandboxes = Lookup::found(source, sandboxes(said).into());
         }
         Answered::Containers => {
             let said = v1::ListContainersResponse::decode(bytes)?;
-            facts.containers = Lookup::found(source, containers(said, None));
+            facts.containers = Lookup::found(source, containers(said, None).into());
         }
         Answered::Images => {
             let said = v1::ListImagesResponse::decode(bytes)?;
-            facts.images = Lookup::found(source, images(said));
+            facts.images = Lookup::found(source, images(said).into());
         }
         Answered::ImageFilesystems => {
             let said = v1::ImageFsInfoResponse::decode(bytes)?;

@@ -159,8 +159,12 @@ async fn ask(
     let mut facts = RuntimeFacts {
         endpoint: endpoint.to_owned(),
         version: convert::version(version),
-        sandboxes: sought(named("ListPodSandbox"), finish(sandboxes).await, convert::sandboxes),
-        images: sought(named("ListImages"), finish(image_list).await, convert::images),
+        sandboxes: sought(named("ListPodSandbox"), finish(sandboxes).await, |said| {
+            convert::sandboxes(said).into()
+        }),
+        images: sought(named("ListImages"), finish(image_list).await, |said| {
+            convert::images(said).into()
+        }),
         image_filesystems: sought(
             named("ImageFsInfo"),
             finish(filesystems).await,
@@ -168,9 +172,9 @@ async fn ask(
         ),
         ..RuntimeFacts::default()
     };
-    let known = facts.sandboxes.value().map(Vec::as_slice);
+    let known = facts.sandboxes.value().map(AsRef::as_ref);
     facts.containers = sought(named("ListContainers"), finish(containers).await, |said| {
-        convert::containers(said, known)
+        convert::containers(said, known).into()
     });
     facts.container_statuses = statuses(&channel, &facts, needs, time).await;
     facts.image_storage = image_storage(&channel, &facts, needs, time).await;

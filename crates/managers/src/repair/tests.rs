@@ -140,8 +140,8 @@ fn snapshot() -> Snapshot {
     let pods = objects::loaded([web, job]);
     let recorded = RecordedPods { source: PodSource::ApiServer, pods, ..RecordedPods::default() };
     let runtime = RuntimeFacts {
-        sandboxes: Lookup::found("r", Vec::new()),
-        containers: Lookup::found("r", Vec::new()),
+        sandboxes: Lookup::found("r", Vec::new().into()),
+        containers: Lookup::found("r", Vec::new().into()),
         ..RuntimeFacts::default()
     };
     Snapshot {

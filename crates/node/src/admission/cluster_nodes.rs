@@ -44,7 +44,7 @@ impl FiledPods {
             match by_node.get_mut(&loaded.pod.spec.node_name) {
                 Some(recorded) => recorded.pods.push(loaded),
                 None if loaded.pod.spec.node_name.is_empty() => bound_nowhere += 1,
-                None => _ = elsewhere.insert(loaded.pod.spec.node_name),
+                None => _ = elsewhere.insert(loaded.pod.spec.node_name.clone()),
             }
         }
         if bound_nowhere > 0 {
@@ -169,7 +169,7 @@ impl<'a> Cluster<'a> {
         );
         let filed = filed.into_iter().flat_map(|filed| &filed.recorded.pods);
         let meant: Vec<&Pod> =
-            filed.chain(&asked.pods).map(|loaded| &loaded.pod).filter(is_meant).collect();
+            filed.chain(&asked.pods).map(|loaded| &*loaded.pod).filter(is_meant).collect();
         match &meant[..] {
             [pod] => Ok((*pod).clone()),
             [_, _, ..] => Err(several_pods(name, meant)),

@@ -32,7 +32,7 @@ impl AdmissionOptions {
             [one] => one,
             _ => return Err(not_one(name, file, &loaded)),
         };
-        let mut pod = one.pod.clone();
+        let mut pod = Pod::clone(&one.pod);
         basis.warn_all(WarningCode::PodManifest.each(&loaded.notes));
         basis.warn_all(odd_priority(&pod));
         let Source { workload, item, .. } = &one.source;

@@ -157,9 +157,14 @@ fn an_empty_containerd_is_read() {
         assert_eq!((&runc.name, &runc.version), (&version[0], &version[2]));
         assert!(Path::new(&runc.path).is_file(), "{}", runc.path);
 
-        assert_eq!(facts.sandboxes.value().map(Vec::len), Some(0), "{:?}", facts.sandboxes);
-        assert_eq!(facts.containers.value().map(Vec::len), Some(0), "{:?}", facts.containers);
-        assert_eq!(facts.images.value().map(Vec::len), Some(0), "{:?}", facts.images);
+        assert_eq!(facts.sandboxes.value().map(|all| all.len()), Some(0), "{:?}", facts.sandboxes);
+        assert_eq!(
+            facts.containers.value().map(|all| all.len()),
+            Some(0),
+            "{:?}",
+            facts.containers
+        );
+        assert_eq!(facts.images.value().map(|all| all.len()), Some(0), "{:?}", facts.images);
         let filesystems = facts.image_filesystems.value().expect("file systems are told");
         let [images] = &filesystems.image[..] else { panic!("{filesystems:?}") };
         let snapshots = containerd.folder.path().join("root/io.containerd.snapshotter.v1.native");
@@ -211,7 +216,7 @@ fn what_a_containerd_removes_is_gone() {
     assert_eq!(session.image(&image.id), Ok(Some(image.clone())), "as in the list");
     assert_eq!(session.remove_image(&image.id), Ok(()));
     assert_eq!(session.image(&image.id), Ok(None));
-    assert_eq!(list(), Some(Vec::new()));
+    assert_eq!(list(), Some(Vec::new().into()));
 
     let gone = "0123456789abcdef";
     assert_eq!(session.container_state(gone), Ok(None));

@@ -215,8 +215,8 @@ fn a_call_that_hangs_keeps_no_other_from_answering() {
         facts.containers.reason(),
         format!("{} ListContainers: no answer within 2.1s", server.endpoint())
     );
-    assert_eq!(facts.images.value().map(Vec::len), Some(0));
-    assert_eq!(facts.sandboxes.value().map(Vec::len), Some(0));
+    assert_eq!(facts.images.value().map(|all| all.len()), Some(0));
+    assert_eq!(facts.sandboxes.value().map(|all| all.len()), Some(0));
 }
 
 #[test]

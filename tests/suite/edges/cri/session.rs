@@ -66,7 +66,7 @@ fn what_is_there_is_looked_at_by_its_id() {
     }
     let wants = RuntimeNeeds { images: true, ..RuntimeNeeds::default() };
     let facts = session.read(wants).expect("it answers");
-    assert_eq!(facts.images.value().map(Vec::len), Some(1));
+    assert_eq!(facts.images.value().map(|all| all.len()), Some(1));
 }
 
 #[test]

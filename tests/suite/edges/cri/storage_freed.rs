@@ -82,7 +82,7 @@ impl Node {
     }
 
     fn images(&self) -> Vec<Image> {
-        self.facts().images.value().expect("a list").clone()
+        self.facts().images.value().expect("a list").to_vec()
     }
 
     /// Returns the id of an image.

@@ -121,7 +121,7 @@ fn runtime() -> RuntimeFacts {
                 path: "/usr/sbin/runc".to_owned(),
             },
         ),
-        sandboxes: Lookup::found("containerd.sock", vec![sandbox(UID, "web")]),
+        sandboxes: Lookup::found("containerd.sock", vec![sandbox(UID, "web")].into()),
         containers: Lookup::found(
             "containerd.sock",
             vec![Container {
@@ -129,7 +129,8 @@ fn runtime() -> RuntimeFacts {
                 name: "web".to_owned(),
                 state: ContainerState::Running,
                 ..Container::default()
-            }],
+            }]
+            .into(),
         ),
         ..RuntimeFacts::default()
     }
@@ -264,7 +265,7 @@ impl Given {
         })
         .expect("a node");
         let pods = snapshot.pods.value().map(|found| found.pods.clone()).unwrap_or_default();
-        let all: Vec<&Pod> = pods.iter().map(|loaded| &loaded.pod).collect();
+        let all: Vec<&Pod> = pods.iter().map(|loaded| &*loaded.pod).collect();
         let incomplete = incomplete(&snapshot.pods, &all, snapshot.runtime.value());
         let workloads = Workloads::of(all.iter().copied(), snapshot.runtime.value());
         checks(CheckInput {

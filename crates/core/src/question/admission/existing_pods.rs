@@ -95,14 +95,14 @@ impl AdmissionNode {
     fn without(&self, pods: &[LoadedPod]) -> Result<Vec<PodSelector>, Failure> {
         let selector = |name: &String| {
             let selector = PodSelector::new(name);
-            let mut all = pods.iter().map(|loaded| &loaded.pod);
+            let mut all = pods.iter().map(|loaded| &*loaded.pod);
             let is_there = all.any(|pod| {
                 selector.matches(&pod.metadata.namespace, &pod.metadata.name, effective_uid(pod))
             });
             if is_there {
                 return Ok(selector);
             }
-            let pods = pods.iter().map(|loaded| &loaded.pod);
+            let pods = pods.iter().map(|loaded| &*loaded.pod);
             let error = Failure::usage(anyhow!("--without: no pod {name} on this node"));
             Err(match nearest_pod(name, pods) {
                 Some(nearest) => error.hint(format!("did you mean {nearest}?")),

@@ -296,7 +296,7 @@ impl Compared {
         let handlers = sandboxes.into_iter().flatten().filter(|s| !s.runtime_handler.is_empty());
         let handlers = handlers.filter(|s| !self.runtimes.knows(&s.uid));
         let handlers = handlers.map(|s| (s.uid.clone(), s.runtime_handler.clone())).collect();
-        let pods = || live.loaded_pods().iter().map(|loaded| &loaded.pod);
+        let pods = || live.loaded_pods().iter().map(|loaded| &*loaded.pod);
         let taken_at = live.snapshot.taken_at.parse().ok();
         let started_at = live.snapshot.kubelet.value().and_then(|process| process.started_at);
         let started_at = started_at.map(Timestamp::from_seconds);

@@ -72,7 +72,7 @@ impl PlanInput {
         }
         notes.extend(WarningCode::PodManifest.each(&loaded.notes));
         choose(options.on_node.as_deref(), &mut loaded, &node, &mut notes);
-        for pod in loaded.pods.iter_mut().map(|loaded| &mut loaded.pod) {
+        for pod in loaded.pods.iter_mut().map(|loaded| &mut *loaded.pod) {
             apply_api_defaults(pod, &node.rules);
             apply_priority(pod);
             if options.are_static {
@@ -201,7 +201,7 @@ impl PlanInput {
         if self.selection.is_all() {
             return true;
         }
-        let mut named = self.pods.iter().map(|loaded| &loaded.pod);
+        let mut named = self.pods.iter().map(|loaded| &*loaded.pod);
         let uid =
             named.find(|own| own.metadata.namespace == namespace && own.display_name() == pod);
         self.selection.has(namespace, pod, uid.map(effective_uid).unwrap_or_default())

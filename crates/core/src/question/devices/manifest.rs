@@ -62,7 +62,7 @@ pub fn manifest_pods(
         one.map(|one| format!("{one} is planned; every other on this node needs as much"));
     basis.assume_all(assumed);
     let pods = loaded.pods.into_iter().enumerate().map(|(at, loaded)| {
-        let mut pod = loaded.pod;
+        let mut pod = loaded.pod.into_inner();
         if pod.metadata.uid.is_empty() {
             pod.metadata.uid = format!("kq-{}", at + 1);
         }

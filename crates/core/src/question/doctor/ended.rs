@@ -46,7 +46,7 @@ pub(super) fn pods(node: &Node, source: &str) -> Vec<NodeFinding> {
     let sandboxes = sandboxes(node);
     let (mut ended, mut stuck, mut health) = (Vec::new(), Vec::new(), Vec::new());
     let loaded = node.snapshot.pods.value().into_iter().flat_map(|pods| &pods.pods);
-    for pod in loaded.clone().map(|loaded| &loaded.pod) {
+    for pod in loaded.clone().map(|loaded| &*loaded.pod) {
         let name = (pod.metadata.namespace.as_str(), pod.metadata.name.as_str());
         let own = of_pod.get(&name).map_or(&[] as &[&PodEvent], Vec::as_slice);
         let about = |rule| {

@@ -51,7 +51,7 @@ pub(super) fn checks(node: &Node) -> PodChecks {
     let Some(pods) = &snapshot.pods.found else {
         return PodChecks { containers, probes: Vec::new() };
     };
-    let all = || pods.value.pods.iter().map(|loaded| &loaded.pod);
+    let all = || pods.value.pods.iter().map(|loaded| &*loaded.pod);
     let events = snapshot.events.value().map_or(&[] as &[PodEvent], Vec::as_slice);
     containers.extend(statuses(all(), events, &pods.source));
     let probes = probes(all(), &node.kubelet.rules, &pods.source);

@@ -300,7 +300,7 @@ pub fn container_policy(node: &Node) -> ContainerGcPolicy {
 pub fn collected_containers(node: &Node, trigger: GcTrigger) -> Result<ContainerGcPlan, Failure> {
     let runtime = node.runtime()?;
     let containers = node.containers()?;
-    let sandboxes = runtime.sandboxes.value().map(Vec::as_slice).ok_or_else(|| {
+    let sandboxes = runtime.sandboxes.value().map(AsRef::as_ref).ok_or_else(|| {
         let reason = runtime.sandboxes.reason();
         Failure::missing(anyhow!("the sandboxes could not be listed: {reason}"))
     })?;

@@ -112,7 +112,7 @@ pub fn recorded_probes(node: &Node) -> Result<RecordedProbes, Failure> {
         let refused = anyhow!("the snapshot is of an earlier version of kq, without probes");
         return Err(Failure::missing(refused).hint("take a new one with kq snapshot"));
     }
-    let pods = recorded.pods.iter().map(|loaded| (loaded.pod.clone(), found.source.clone()));
+    let pods = recorded.pods.iter().map(|loaded| (Pod::clone(&loaded.pod), found.source.clone()));
     Ok(RecordedProbes { pods: pods.collect(), left_out: recorded.left_out.clone() })
 }
 

@@ -265,12 +265,12 @@ fn stop_containers(state: &mut NodeState) {
         stop_reported(&mut loaded.pod.status);
     }
     let Some(runtime) = &mut state.snapshot.runtime.found else { return };
-    for container in runtime.value.containers.found.iter_mut().flat_map(|found| &mut found.value) {
+    for container in runtime.value.containers.found.iter_mut().flat_map(|found| &mut *found.value) {
         if container.state == ContainerState::Running {
             container.state = ContainerState::Exited;
         }
     }
-    for sandbox in runtime.value.sandboxes.found.iter_mut().flat_map(|found| &mut found.value) {
+    for sandbox in runtime.value.sandboxes.found.iter_mut().flat_map(|found| &mut *found.value) {
         sandbox.ready = false;
     }
 }
@@ -339,7 +339,7 @@ fn pods<'s>(state: &'s mut NodeState, change: &Change) -> Result<&'s mut Recorde
 }
 
 fn pod_of(state: &NodeState, change: &Change, name: &str) -> Result<String, Failure> {
-    let all = || state.snapshot.pods.value().into_iter().flat_map(|it| &it.pods).map(|it| &it.pod);
+    let all = || state.snapshot.pods.value().into_iter().flat_map(|it| &it.pods).map(|it| &*it.pod);
     let selector = PodSelector::new(name);
     let matches = |pod: &&Pod| {
         selector.matches(&pod.metadata.namespace, &pod.metadata.name, effective_uid(pod))
@@ -380,7 +380,7 @@ fn remove(state: &mut NodeState, change: &Change, uid: &str) -> Result<(), Failu
 /// (`allowStaticPodStart`, `pkg/kubelet/pod_workers.go`).
 fn replace_static(state: &mut NodeState, change: &Change, new: &Pod) -> Result<(), Failure> {
     let is_old = |old: &Pod| is_static_or_mirror(old) && qualified(old) == qualified(new);
-    let all = pods(state, change)?.pods.iter().map(|loaded| &loaded.pod);
+    let all = pods(state, change)?.pods.iter().map(|loaded| &*loaded.pod);
     let old: Vec<String> = all.filter(|pod| is_old(pod)).map(pod_id).collect();
     old.iter().try_for_each(|uid| remove(state, change, uid))
 }

@@ -167,7 +167,7 @@ impl Transition<'_> {
     /// Returns the requests of the remaining pods.
     fn requested(&self, name: &ResourceName, lost: &BTreeSet<&str>) -> Quantity {
         let pods = self.after.state.snapshot.pods.value().into_iter().flat_map(|it| &it.pods);
-        let pods = pods.map(|loaded| &loaded.pod).filter(|pod| {
+        let pods = pods.map(|loaded| &*loaded.pod).filter(|pod| {
             !lost.contains(qualified(pod).as_str())
                 && !matches!(pod.status.phase.as_str(), "Succeeded" | "Failed")
         });

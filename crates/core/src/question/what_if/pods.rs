@@ -209,7 +209,7 @@ impl Transition<'_> {
         let is_other = |pod: &&Pod| {
             is_static_pod(pod) && before.get(&qualified(pod)).is_some_and(|old| *old != pod_id(pod))
         };
-        pods.map(|it| &it.pod).filter(is_other).map(qualified).collect()
+        pods.map(|it| &*it.pod).filter(is_other).map(qualified).collect()
     }
 
     /// Returns the outcomes of pods whose kubelet keeps running.
@@ -445,7 +445,7 @@ pub(super) fn take_back(before: &NodeState, after: &mut NodeState) {
 /// Lets the containers of new pods run.
 fn run(state: &mut NodeState, new: &BTreeSet<String>) {
     let pods = state.snapshot.pods.found.iter_mut().flat_map(|found| &mut found.value.pods);
-    for pod in pods.map(|loaded| &mut loaded.pod).filter(|pod| new.contains(&qualified(pod))) {
+    for pod in pods.map(|loaded| &mut *loaded.pod).filter(|pod| new.contains(&qualified(pod))) {
         let running = |container: &Container| ContainerStatus {
             name: container.name.clone(),
             state: ContainerState { running: Some(Default::default()), ..Default::default() },

@@ -156,7 +156,7 @@ impl Resizes {
 fn deferred(state: &NodeState) -> impl Iterator<Item = String> + '_ {
     let pods = state.snapshot.pods.value().into_iter().flat_map(|it| &it.pods);
     let waits = |pod: &&Pod| pending_resize(pod).is_some_and(|(waits_for_room, _)| waits_for_room);
-    pods.map(|loaded| &loaded.pod).filter(waits).map(pod_id)
+    pods.map(|loaded| &*loaded.pod).filter(waits).map(pod_id)
 }
 
 /// A resize that is asked for.

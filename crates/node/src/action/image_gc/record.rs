@@ -128,6 +128,6 @@ impl Recorder {
         let uses = Uses::of(&facts, &node.workloads, rules, &BTreeSet::new());
         let Some(found) = facts.images.found.take() else { return Err(facts.images.reason()) };
         let in_use = uses.in_use(&listed(&found.value), rules)?;
-        Ok((found.value, in_use))
+        Ok((found.value.into_inner(), in_use))
     }
 }

@@ -153,7 +153,7 @@ impl NodeRuntime {
             None if facts.version.has_image_volumes() == Some(false) => {
                 return Ok(ImagePresence {
                     image,
-                    containers: containers.value,
+                    containers: containers.value.into_inner(),
                     statuses: Vec::new(),
                 });
             }
@@ -172,7 +172,7 @@ impl NodeRuntime {
             error: Some(format!("container {} came while kq looked", container.name)),
             ..ContainerStatus::default()
         }));
-        Ok(ImagePresence { image, containers: containers.value, statuses })
+        Ok(ImagePresence { image, containers: containers.value.into_inner(), statuses })
     }
 }
 

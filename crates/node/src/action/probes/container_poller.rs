@@ -110,11 +110,11 @@ impl ContainerPoller {
             let key = |it: &Container| (it.pod_uid.clone(), it.name.clone());
             let rank =
                 |it: &Container| (it.state == ContainerState::Running, it.attempt, it.created_at);
-            newest(found.value, key, rank)
+            newest(found.value.into_inner(), key, rank)
         });
         let sandboxes = sandboxes.map(|found| {
             let rank = |it: &Sandbox| (it.ready, it.attempt, it.created_at);
-            newest(found.value, |it| it.uid.clone(), rank)
+            newest(found.value.into_inner(), |it| it.uid.clone(), rank)
         });
         Listing { at: steady(), session, containers, sandboxes: sandboxes.unwrap_or_default() }
     }

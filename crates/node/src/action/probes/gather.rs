@@ -230,7 +230,7 @@ impl PodFile {
                 .hint("a Pod, a list of pods, or a workload with a pod template is expected"));
         }
         Ok(Self {
-            pods: loaded.pods.into_iter().map(|loaded| loaded.pod).collect(),
+            pods: loaded.pods.into_iter().map(|loaded| loaded.pod.into_inner()).collect(),
             notes: loaded.notes,
             left_out: loaded.problems.iter().map(ToString::to_string).collect(),
         })

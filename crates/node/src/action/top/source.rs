@@ -245,7 +245,7 @@ fn has_unnamed(snapshot: &Snapshot, cgroup_root: Option<&str>) -> bool {
     let config = snapshot.kubelet_config.value().map(|found| &*found.value);
     let (root, per_qos) = kubelet_root(cgroup_root, config);
     let pods = snapshot.pods.value().into_iter().flat_map(|recorded| &recorded.pods);
-    let workloads = Workloads::of(pods.map(|loaded| &loaded.pod), snapshot.runtime.value());
+    let workloads = Workloads::of(pods.map(|loaded| &*loaded.pod), snapshot.runtime.value());
     kubelet_roots(&root, per_qos).iter().any(|(driver, root)| {
         let cgroups = live_cgroups(tree, root, *driver, &workloads);
         cgroups.iter().any(|cgroup| match &cgroup.owner {

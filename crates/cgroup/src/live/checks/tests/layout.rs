@@ -265,7 +265,7 @@ fn the_tree_is_checked() {
                 |given| {
                     given.cgroup(&slice(STRANGER), &[("cgroup.procs", "7\n")]);
                     let both = vec![sandbox(UID, "web"), sandbox(STRANGER, "old")];
-                    given.runtime().sandboxes = Lookup::found("containerd.sock", both);
+                    given.runtime().sandboxes = Lookup::found("containerd.sock", both.into());
                 },
                 Fail,
                 "default/old (1 process)",

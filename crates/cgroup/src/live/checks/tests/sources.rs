@@ -129,7 +129,7 @@ fn the_sources_are_checked() {
                 |given| {
                     given.recorded().source = PodSource::StaticManifests;
                     let others = vec![sandbox(STRANGER, "other")];
-                    given.runtime().sandboxes = Lookup::found("containerd.sock", others);
+                    given.runtime().sandboxes = Lookup::found("containerd.sock", others.into());
                 },
                 Warn,
                 "default/other",

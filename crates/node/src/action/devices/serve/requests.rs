@@ -178,7 +178,7 @@ fn pods(file: &str, text: &str) -> Result<Vec<(Pod, Option<String>)>, String> {
                 metadata.namespace, metadata.name
             ));
         }
-        pods.push((loaded.pod, one_of_many(&loaded.source)));
+        pods.push((loaded.pod.into_inner(), one_of_many(&loaded.source)));
     }
     Ok(pods)
 }
