@@ -134,6 +134,28 @@ pub struct RuntimeVersion {
 }
 
 impl RuntimeVersion {
+    /// Reads the version in a Node object: `containerd://1.7.28`.
+    pub fn of_node(text: &str) -> Option<Self> {
+        let (name, version) = text.split_once("://")?;
+        Some(Self {
+            runtime_name: name.to_owned(),
+            runtime_version: version.to_owned(),
+            ..Self::default()
+        })
+    }
+
+    /// Returns true if this runtime tells its cgroup driver to the kubelet (`RuntimeConfig`); `None`: unknown to kq.
+    ///
+    /// containerd does since 2.0, CRI-O since 1.28.
+    pub fn tells_driver(&self) -> Option<bool> {
+        let first = match self.runtime_name.as_str() {
+            "containerd" => (2, 0),
+            "cri-o" => (1, 28),
+            _ => return None,
+        };
+        Some(self.numbers()? >= first)
+    }
+
     /// Returns true if this runtime can mount images as volumes; `None`: unknown to kq.
     ///
     /// containerd has them since 2.1, CRI-O since 1.31.

@@ -404,6 +404,11 @@ impl KubeletVersion {
         self.at_least(37)
     }
 
+    /// Returns true if the server of the kubelet loads its pair where one file of both is named (until 1.35).
+    pub fn needs_both_of_a_pair(self) -> bool {
+        !self.at_least(36)
+    }
+
     /// Returns true if the refusal of `enableSystemLogQuery` without its gate names that field (since 1.35); before, it names
     /// `enableSystemLogHandler`.
     pub fn names_log_query(self) -> bool {

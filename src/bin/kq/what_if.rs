@@ -162,7 +162,8 @@ pub fn read(changes: &[Change]) -> Result<ChangeFiles, Failure> {
             Change::Config { file } => {
                 let mut content = read_input(file).map_err(Failure::missing)?;
                 if let Some(config) = std::str::from_utf8(&content).ok().and_then(carried) {
-                    files.notes.push(config.note(shown(file)));
+                    files.notes.push(config.note_of_change(shown(file)));
+                    files.is_config_partial = config.is_partial;
                     content = config.text;
                 }
                 files.config = Some(ConfigContent::of(&content));

@@ -434,7 +434,7 @@ fn pods_are_evicted_for_what_is_to_be_reclaimed_beyond_a_threshold() {
 }
 
 /// Returns the example node, changed.
-fn changed(change: impl FnOnce(&mut Value)) -> tempfile::TempDir {
+pub(super) fn changed(change: impl FnOnce(&mut Value)) -> tempfile::TempDir {
     let text = std::fs::read_to_string(repository().join("examples/night/worker-3.json"));
     let mut snapshot: Value = serde_json::from_str(&text.expect("a file")).expect("JSON");
     change(&mut snapshot);

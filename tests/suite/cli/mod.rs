@@ -159,6 +159,7 @@ mod manager_state;
 mod metrics;
 /// `kq cgroup diff` and `doctor` where facts are missing or change meanwhile.
 mod moving;
+mod next_start;
 /// `kq cgroup plan`: the flags and files that describe a node.
 mod node_args;
 /// What is shown of the texts of others.

@@ -49,7 +49,8 @@ pub fn stored(moment: &str) -> String {
 pub fn configured(moment: &str) -> String {
     let config = RecordedConfig { value: json!({}).into(), ..RecordedConfig::default() };
     let kubelet_config = Lookup::found("/var/lib/kubelet/config.yaml", config);
-    let snapshot = Snapshot { kubelet_config, ..snapshot(moment) };
+    // The recorded kubelet had static policies, which its state files have: this one would not start with them.
+    let snapshot = Snapshot { kubelet_config, state_files: None, ..snapshot(moment) };
     serde_json::to_string(&snapshot).expect("it can be written")
 }
 

@@ -37,6 +37,11 @@ pub enum RestartCause {
          another minor version has other fields"
     )]
     NewUid,
+    /// The kubelet reads another folder of manifests.
+    #[text(
+        "staticPodPath is another folder, and the kubelet ends a static pod that no manifest of it has"
+    )]
+    NoManifest,
     /// Another manifest takes the place of the static pod's.
     #[text("its manifest takes the place of that of a static pod of the same name")]
     Replaced,
@@ -59,7 +64,10 @@ impl StoppedContainers {
             cause,
             RestartCause::Reboot | RestartCause::ResizePolicy | RestartCause::CgroupsMoved
         );
-        let start_again = !lets_end || pod.spec.restart_policy != "Never";
+        let start_again = match cause {
+            RestartCause::NoManifest => false,
+            _ => !lets_end || pod.spec.restart_policy != "Never",
+        };
         Self { names, cause, start_again }
     }
 }

@@ -235,6 +235,13 @@ pub enum StartRule {
         /// With the port.
         address: String,
     },
+    /// The certificate of the server is named, and its key is not, or the reverse.
+    #[text("Failed to listen and serve: {error}")]
+    HalfPair {
+        /// The field that is not set.
+        lacks: &'static str,
+        error: String,
+    },
     /// A pattern of `allowedUnsafeSysctls` that is malformed, or of a sysctl without a namespace.
     #[text("{error}")]
     UnsafeSysctls { error: String },
@@ -412,6 +419,7 @@ impl StartRule {
             }
             Self::NoAddress { .. } => Fix::CorrectField { field: "address".to_owned() },
             Self::PortTwice { .. } => Fix::CorrectField { field: "readOnlyPort".to_owned() },
+            Self::HalfPair { lacks, .. } => Fix::CorrectField { field: (*lacks).to_owned() },
             Self::CgroupRoot { .. } => Fix::CorrectField { field: "cgroupRoot".to_owned() },
             Self::SwapOn { .. } => Fix::SetField { field: "failSwapOn", value: "false" },
             Self::NoCgroup { problem: CgroupProblem::NoReservation, .. } => {
@@ -474,7 +482,7 @@ impl StartRule {
                 "pkg/kubelet/apis/config/validation/validation.go ValidateKubeletConfiguration"
             }
             Self::Setting { .. } => "cmd/kubelet/app/server.go run",
-            Self::NoAddress { .. } | Self::PortTwice { .. } => {
+            Self::NoAddress { .. } | Self::PortTwice { .. } | Self::HalfPair { .. } => {
                 "pkg/kubelet/server/server.go ListenAndServeKubeletServer"
             }
             Self::UnsafeSysctls { .. } => "pkg/kubelet/sysctl/allowlist.go NewAllowlist",

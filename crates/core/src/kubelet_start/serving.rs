@@ -58,7 +58,8 @@ fn file(by: &'static str, path: &str, error: String) -> StartRule {
 
 /// Lets the servers listen (`ListenAndServeKubeletServer`, `ListenAndServeKubeletReadOnlyServer` in
 /// `pkg/kubelet/server/server.go`).
-pub(super) fn listens(_: &Start<'_>, found: &mut StartExamination) {
+pub(super) fn listens(start: &Start<'_>, found: &mut StartExamination) {
+    half_pair(start, found);
     let field = |name: &str| found.config.get(name);
     let port = |name: &str, default| field(name).and_then(Value::as_i64).unwrap_or(default);
     let address = field("address").and_then(Value::as_str).filter(|text| !text.is_empty());
@@ -78,6 +79,26 @@ pub(super) fn listens(_: &Start<'_>, found: &mut StartExamination) {
         }
         Some(_) => {}
     }
+}
+
+/// Loads the pair that is named, where one of both is (until 1.35; `ServeTLS` of Go's `net/http` reads the certificate first).
+fn half_pair(start: &Start<'_>, found: &mut StartExamination) {
+    let Serving { certificate, key, .. } = &start.serving;
+    let lacks = match (certificate.is_empty(), key.is_empty()) {
+        (true, false) => "tlsCertFile",
+        (false, true) => "tlsPrivateKeyFile",
+        _ => return,
+    };
+    let serves = found.config.get("enableServer") != Some(&Value::Bool(false));
+    if !serves || !start.facts.version().needs_both_of_a_pair() {
+        return;
+    }
+    let unread = start.facts.files.and_then(|files| read_error(files, certificate).ok().flatten());
+    let error = match unread.filter(|_| !certificate.is_empty()) {
+        Some(error) => error,
+        None => "open : no such file or directory".to_owned(),
+    };
+    found.stop(Stage::Servers, StartRule::HalfPair { lacks, error });
 }
 
 /// The default of `port`.
@@ -110,14 +131,17 @@ pub(super) fn early_authority(start: &Start<'_>, found: &mut StartExamination) {
     let none = StartFiles::default();
     let files = facts.files.unwrap_or(&none);
     let path = &start.serving.authority;
-    if gate_state("ReloadKubeletClientCAFile", facts.version()).is_none()
-        && !path.is_empty()
+    let is_early = gate_state("ReloadKubeletClientCAFile", facts.version()).is_none();
+    let is_early = is_early && !path.is_empty();
+    if is_early
         && let Some(refusal) =
             authority_error(files, path, &format!("error creating pool from {path}"))
     {
         let refusal = refusal.after(&format!("unable to load client CA file {path}: "));
         let rule = file("authentication.x509.clientCAFile", path, refusal.text);
         found.stop(Stage::Dependencies, (rule, refusal.certainty));
+    } else if is_early && facts.files.is_some_and(|files| files.get(path).is_none()) {
+        found.skip("a file of authorities that cannot be used", "the file of clientCAFile");
     }
 }
 

@@ -7,7 +7,8 @@ use anyhow::anyhow;
 use kq_answer::{Basis, Failure, Missing, MissingFact, Warning, WarningCode, Worded};
 use kq_eviction::{
     self, Crossing, DiskFacts, DistanceReason, EvictionRank, NodeDisks, NodeIdentity, PodName,
-    RankInput, UsageFrom, UsageSource, compare, is_active, node_disks, observe,
+    RankInput, UsageFrom, UsageSource, add_container_fs_thresholds, compare, is_active, node_disks,
+    observe,
 };
 use kq_facts::cgroup_name::kubelet_roots;
 use kq_facts::fact_key::FactKey;
@@ -85,7 +86,7 @@ pub fn nearest_signal(
     node: &Node,
     options: impl Fn(Signal) -> EvictionOptions,
 ) -> Result<NearestSignal, Failure> {
-    let thresholds = node.eviction_thresholds()?;
+    let thresholds = compared_thresholds(node, stats(node))?;
     let signals: BTreeSet<Signal> = thresholds.iter().map(|it| it.signal).collect();
     let (mut nearest, mut unmeasured, mut unknown) = (None, Vec::new(), None);
     let all = ranks(node, stats(node), signals.iter().copied(), options);
@@ -133,18 +134,27 @@ fn share_left(margin: i64, capacity: i64) -> Option<i128> {
 ///
 /// Fails on thresholds with which the kubelet would not start.
 pub fn crossed_thresholds(node: &Node) -> Result<Vec<Crossing>, Failure> {
-    let mut thresholds = node.eviction_thresholds()?;
+    let thresholds = compared_thresholds(node, stats(node))?;
     let Some(found) = stats(node).filter(|_| !node.lacks_config()) else { return Ok(Vec::new()) };
     let disks = disks(node, &found.value);
-    let layout = disks.layout.layout();
-    // Elsewhere the kubelet overwrites them with copies of the others (`UpdateContainerFsThresholds`,
-    // `pkg/kubelet/eviction/helpers.go`).
-    let has_own = layout.split_container_image_fs && !layout.dedicated_image_fs;
-    let is_of_containers =
-        |signal| matches!(signal, Signal::ContainerFsAvailable | Signal::ContainerFsInodesFree);
-    thresholds.retain(|it| has_own || !is_of_containers(it.signal));
     let crossings = compare(&thresholds, &observe(&disks.summary), false);
     Ok(crossings.into_iter().filter(Crossing::met).collect())
+}
+
+/// Returns the thresholds that the kubelet compares. Those of containerfs are copies of others, by the layout of the disks
+/// (`UpdateContainerFsThresholds`, `pkg/kubelet/eviction/helpers.go`): they count where the containers have a disk of their own.
+fn compared_thresholds(node: &Node, stats: Stats<'_>) -> Result<Vec<EvictionThreshold>, Failure> {
+    let mut thresholds = node.eviction_thresholds()?;
+    let Some(found) = stats else { return Ok(thresholds) };
+    let layout = disks(node, &found.value).layout.layout();
+    match (layout.dedicated_image_fs, layout.split_container_image_fs) {
+        (true, true) => _ = add_container_fs_thresholds(&mut thresholds, layout),
+        (false, true) => {}
+        _ => thresholds.retain(|it| {
+            !matches!(it.signal, Signal::ContainerFsAvailable | Signal::ContainerFsInodesFree)
+        }),
+    }
+    Ok(thresholds)
 }
 
 /// Returns the layout and the usage of a node's file systems.
@@ -199,7 +209,7 @@ pub fn eviction_ranks(
     node_name: Option<&str>,
     is_stored: bool,
 ) -> Result<Vec<Result<EvictionRank, Failure>>, Failure> {
-    let thresholds = node.eviction_thresholds()?;
+    let thresholds = compared_thresholds(node, stats)?;
     let signals: BTreeSet<Signal> = thresholds.iter().map(|it| it.signal).collect();
     let options = |signal| EvictionOptions {
         signal,

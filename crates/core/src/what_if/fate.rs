@@ -68,7 +68,8 @@ pub enum PodFate {
         seconds: Option<i64>,
         message: String,
     },
-    /// Its containers end, and its `restartPolicy` starts none again.
+    /// Its containers end, and none starts again.
+    #[text(cause: cause @ RestartCause::NoManifest => "its containers are stopped: {cause}")]
     #[text(
         if containers.len() == 1 =>
         "{containers} ends and does not start again (restartPolicy Never): {cause}",
@@ -78,7 +79,14 @@ pub enum PodFate {
         "{containers} end and do not start again (restartPolicy Never): {cause}",
         containers = containers.join(", ")
     )]
+    #[leads_to(
+        cause: RestartCause::NoManifest =>
+        "its mirror pod is deleted; a manifest of it in the new folder is another pod"
+    )]
     #[leads_to("its phase becomes Failed, or Succeeded where each container exited with 0")]
+    #[advice(
+        cause: RestartCause::NoManifest => "move its manifest to the new folder with the change"
+    )]
     #[advice("let the pod finish, or move it before the change")]
     Ends { containers: Vec<String>, cause: RestartCause },
     #[text(refusal: refusal @ ResizeRefusal::NoSuchResize { .. } => "{refusal}")]

@@ -66,6 +66,17 @@ fn whole(fields: &Map<String, Value>) -> Vec<u8> {
 }
 
 impl Carried {
+    /// Returns what a reader has to know of a configuration that replaces the one of a node, or goes over it.
+    pub fn note_of_change(&self, file: &str) -> String {
+        let Self { place, is_partial, .. } = self;
+        match is_partial {
+            true => format!(
+                "{file}: the fields of {place} go over the configuration of the node, as the platform merges them"
+            ),
+            false => self.note(file),
+        }
+    }
+
     /// Returns what a reader has to know.
     pub fn note(&self, file: &str) -> String {
         let Self { place, is_partial, .. } = self;

@@ -84,11 +84,11 @@ fn try_read(
     let Some(kind_name) = kind_name else {
         return Err(Box::new((Some(name), ProblemKind::Missing { field: "kind" })));
     };
+    if let Some(custom) = version.and_then(|version| custom_resource(kind_name, version)) {
+        loaded.notes.push(place.note(NoteKind::CustomResource(Object { kind: custom, ..name })));
+        return Ok(());
+    }
     let (found, expected) = match kind(kind_name) {
-        Kind::Unknown if version.is_some_and(is_custom) => {
-            loaded.notes.push(place.note(NoteKind::CustomResource(name)));
-            return Ok(());
-        }
         Kind::Unknown => {
             let kind = shortened(kind_name);
             return Err(Box::new((Some(name), ProblemKind::UnknownKind { kind })));
@@ -135,10 +135,15 @@ fn try_read(
     Ok(())
 }
 
-/// Returns true for a version in an API group with a domain, as custom resources have: `cert-manager.io/v1`. The kinds
-/// of Kubernetes that carry pods are in groups without one.
-fn is_custom(version: &str) -> bool {
-    version.split_once('/').is_some_and(|(group, _)| group.contains('.'))
+/// Returns what to call a custom resource; `None`: it is none. Its API group has a domain (`cert-manager.io/v1`), and a group
+/// below `k8s.io` may be one of Kubernetes itself, where its kind is known. Elsewhere a kind has any name: Volcano has a Job.
+fn custom_resource(kind_name: &str, version: &str) -> Option<String> {
+    let (group, _) = version.split_once('/').filter(|(group, _)| group.contains('.'))?;
+    match (kind(kind_name), group.ends_with(".k8s.io")) {
+        (Kind::Unknown, _) => Some(shortened(kind_name)),
+        (_, false) => Some(shortened(&format!("{kind_name} ({group})"))),
+        (_, true) => None,
+    }
 }
 
 fn set(text: Option<&str>) -> Option<&str> {

@@ -45,6 +45,9 @@ pub struct DevicePlan {
     pub changes: Vec<Change>,
     /// The devices that are taken to be unhealthy.
     pub unhealthy: Vec<UnhealthyDevice>,
+    /// Why pods that would get their devices do not, or may not: the kubelet does not start, or ends them for another reason.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prevented: Option<String>,
     /// Resources that pods ask for, and that no plugin offers.
     pub not_offered: BTreeMap<String, NotOffered>,
     /// What it rests on.
@@ -60,6 +63,9 @@ impl DevicePlan {
         let all = self.pods.len();
         let is_refused = |it: &&PlannedPod| it.admission.message.is_some() || it.failure.is_some();
         let of = |pod: &PlannedPod| format!("{}/{}", pod.namespace, pod.name);
+        if let Some(why) = &self.prevented {
+            return Headline::new("prevented", why.clone());
+        }
         match (self.pods.iter().find(is_refused), all) {
             (None, 0) => Headline::good("nothing", "no pod has or requests devices"),
             (None, 1) => {
@@ -252,6 +258,7 @@ pub fn plan(
         resources,
         changes: Vec::new(),
         unhealthy: Vec::new(),
+        prevented: None,
         not_offered: BTreeMap::new(),
         pods: planned,
         basis,

@@ -144,7 +144,8 @@ impl Args {
         };
         // For a pod of the node they stand beside what the node says.
         let stand_alone = self.devices.devices.is_some() && from_file.is_some();
-        let needs = self.node.needs_with_given(stand_alone, device_plan_needs());
+        let needs =
+            self.node.needs_with_given(stand_alone, device_plan_needs(self.kubelet_restart));
         let node = self.node.gather(Some(&self.devices), needs)?;
         let subject = match (from_file, &self.pod) {
             (Some(pods), _) => Subject::Manifest(pods),
@@ -167,6 +168,7 @@ impl Args {
             tell(&planned.basis);
         }
         Ok(match () {
+            () if planned.prevented.is_some() => Code::No,
             () if planned.is_undetermined() || !planned.basis.missing.is_empty() => Code::Missing,
             () if planned.all_admitted() => Code::Answered,
             () => Code::No,

@@ -102,6 +102,7 @@ impl Args {
             self.tell_unused();
         }
         let needs = Needs { files: !is_of_node, ..Needs::DEVICES.without(&[FactKey::Node]) };
+        let needs = needs.with_if(is_of_node, &[FactKey::Node, FactKey::ConfigOnDisk]);
         let node = self.kubelet.gather(needs)?;
         let root = Path::new(&node.snapshot.host_root.path);
         let read = |path: &str| read_beneath(root, path, LARGEST);

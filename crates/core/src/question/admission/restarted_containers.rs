@@ -49,6 +49,9 @@ impl<'n> RestartedContainers<'n> {
                 containers.into_iter().map(|it| it.name.clone()).collect();
             (!containers.is_empty()).then(|| StoppedContainers::of(pod, cause, containers))
         };
+        if self.loses_manifest(pod) {
+            return named(RestartCause::NoManifest, all().collect());
+        }
         if self.gets_new_uid(pod) {
             return named(RestartCause::NewUid, all().collect());
         }
@@ -88,6 +91,18 @@ impl<'n> RestartedContainers<'n> {
             return None;
         }
         named(RestartCause::NotRunning, all().filter(|it| !runs(it)).collect())
+    }
+
+    /// Returns true for a pod of the folder of manifests, if the kubelet reads another one. It ends what runs and no source has
+    /// (`HandlePodCleanups`, `pkg/kubelet/kubelet_pods.go`, read in 1.36.2), and a copy of the manifest elsewhere is another
+    /// pod: the path is part of its UID.
+    fn loses_manifest(&self, pod: &Pod) -> bool {
+        let folder = |node: &'n Node| node.config().static_pod_path.trim_end_matches('/');
+        let (before, after) = (folder(self.before), folder(self.after));
+        is_static_pod(pod)
+            && pod.metadata.annotations.config_source.as_deref() == Some("file")
+            && !before.is_empty()
+            && before != after
     }
 
     /// Returns true for a static pod whose UID the kubelet makes up, if the kubelet becomes one of another minor version.

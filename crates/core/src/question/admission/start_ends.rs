@@ -10,6 +10,7 @@ use kq_admission::preemption::{
 };
 use kq_admission::qualified;
 use kq_answer::{Failure, Missing, MissingFact};
+use kq_facts::node::Node;
 use kq_k8s::patch_fixes::PatchFault;
 use kq_k8s::pod::Pod;
 use kq_managers::reconstruct::asked_devices;
@@ -83,6 +84,7 @@ impl StartEnds {
         ends.add_plugins(about, &pods)?;
         ends.add_restarted(about, &pods)?;
         ends.add_forgotten(about, &pods);
+        ends.usual.basis.lack_all(other_runtime(about));
         let restarted = RestartedContainers::of(about.before(), &about.node);
         for (end, pod) in ends.items.iter_mut().zip(&pods).filter(|(end, _)| !end.ends()) {
             end.stopped = restarted.of_pod(pod);
@@ -184,6 +186,23 @@ impl StartEnds {
         }
         Ok(())
     }
+}
+
+/// Returns what is not known where the kubelet connects to another runtime: which of the pods run there
+/// (`PreInitRuntimeService`, `pkg/kubelet/kubelet.go`).
+fn other_runtime(about: &AdmissionNode) -> Option<Missing> {
+    let socket = |node: &Node| {
+        let endpoint = &node.config().container_runtime_endpoint;
+        let path = endpoint.strip_prefix("unix://").unwrap_or(endpoint);
+        // It is a link.
+        path.strip_prefix("/var/run/").map_or_else(|| path.to_owned(), |it| format!("/run/{it}"))
+    };
+    let (before, after) = (socket(about.before()), socket(&about.node));
+    let text = format!(
+        "which pods run in the runtime at {after}: the kubelet starts the others there again, while the containers of the \
+         runtime at {before} run on"
+    );
+    (before != after).then(|| Missing::new(MissingFact::Containers, text))
 }
 
 /// Returns what decides about a pod with several ends.

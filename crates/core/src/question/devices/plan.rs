@@ -7,7 +7,7 @@ use super::admission::{
 use super::list::unknown_pod;
 use super::other_starts::OtherStarts;
 use super::topology::TopologyOptions;
-use crate::question::admission::{AdmissionNode, StartEnd, StartEnds};
+use crate::question::admission::{AdmissionNode, StartEnds};
 use crate::question::patches::assume_fault;
 use crate::question::start::kubelet_start;
 use anyhow::anyhow;
@@ -136,9 +136,12 @@ pub fn holders_of(node: &Node, unhealthy: Vec<String>) -> Result<Vec<Holder>, Fa
     Ok(plan.pods.iter().flat_map(of_pod).collect())
 }
 
-/// Returns the facts that a plan needs.
-pub fn device_plan_needs() -> Needs {
-    Needs::DEVICES.without(&[FactKey::StateFiles])
+/// Returns the facts that a plan needs. A kubelet that restarts has to start, and to admit the pods.
+pub fn device_plan_needs(kubelet_restart: bool) -> Needs {
+    match kubelet_restart {
+        true => Needs::READMISSION.in_files(),
+        false => Needs::DEVICES.without(&[FactKey::StateFiles]),
+    }
 }
 
 /// Plans the devices of pods. `basis` is that of the manifest; `ask` returns the plugins of resources.
@@ -301,32 +304,30 @@ pub fn device_plan<P: PlanPlugins>(
     planned.basis.assume_all(node.kubelet.version.certainty(RuleArea::Managers));
     planned.basis.lack_all(node.missing_config());
     if restart && !options.reboot {
-        let given = planned.pods.iter().filter(|it| it.admission.message.is_none());
+        let is_decided =
+            |it: &&PlannedPod| it.admission.message.is_none() && it.otherwise.is_none();
+        let given = planned.pods.iter().filter(is_decided);
         let given = given.map(|it| format!("{}/{}", it.namespace, it.name)).collect();
-        planned.basis.lack_all(not_admitted(node, &given));
+        planned.prevented = not_admitted(node, &given);
     }
     Ok(planned)
 }
 
-/// Returns why pods may get no devices at a start: the kubelet does not start, or refuses them for something else.
-fn not_admitted(node: &Node, pods: &BTreeSet<String>) -> Vec<Missing> {
+/// Returns why pods get no devices at a start, or may not: the kubelet does not start, or ends them for something else.
+fn not_admitted(node: &Node, pods: &BTreeSet<String>) -> Option<String> {
     if let Some(error) = kubelet_start(node).error(node.kubelet.version) {
-        let text = format!("{error}; the devices are those of a kubelet that starts (kq doctor)");
-        return vec![Missing::new(MissingFact::KubeletStart, text)];
+        return Some(error);
     }
-    let Ok(ends) = StartEnds::of(&AdmissionNode::with_all_pods(node.clone())) else {
-        return Vec::new();
-    };
-    let refused = ends.items.into_iter().filter(|end| end.ends() && pods.contains(&end.pod));
-    let missing = |end: StartEnd| {
-        let reason = end.reason.unwrap_or_default();
-        let text = format!(
-            "whether {} gets devices: a kubelet that starts ends it: {reason} (kq admit explain --kubelet-restart)",
-            end.pod
-        );
-        Missing::new(MissingFact::DeviceDecision, text).about(end.pod)
-    };
-    refused.map(missing).collect()
+    let about = AdmissionNode::with_all_pods(node.clone());
+    let next = about.at_next_start();
+    let ends = StartEnds::of(next.as_ref().unwrap_or(&about)).ok()?;
+    let ending = ends.items.iter().filter(|end| end.may_end() && pods.contains(&end.pod));
+    let end = ending.min_by_key(|end| !end.ends())?;
+    let reason = end.reason.as_deref().unwrap_or_default();
+    Some(match &end.cause {
+        Some(cause) => format!("a kubelet that starts may end {}: {reason}: {cause}", end.pod),
+        None => format!("a kubelet that starts ends {}: {reason}", end.pod),
+    })
 }
 
 /// Returns what is missing of pods whose devices the topology manager aligns with CPUs and memory of their own.

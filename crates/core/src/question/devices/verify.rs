@@ -37,6 +37,7 @@ pub fn verify_files(
             answer.refused_at_start(*file, error.clone());
         }
         answer.basis.warn_all(node.notes.iter().cloned());
+        answer.basis.assume_all(node.assumed());
     } else {
         let is_version = |it: &&Warning| it.code == WarningCode::UnknownRules;
         answer.basis.warn_all(node.kubelet.warnings.iter().filter(is_version).cloned());

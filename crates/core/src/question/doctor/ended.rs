@@ -11,6 +11,7 @@ use kq_facts::pod_selector::PodSelector;
 use kq_facts::resize::pending_resize;
 use kq_facts::timestamp::Timestamp;
 use kq_facts::workloads::effective_uid;
+use kq_k8s::disruption_target::DisruptionTarget;
 use kq_k8s::duration::GoDuration;
 use kq_k8s::pod::{ContainerStatus, Pod};
 use kq_output::terminal::brief;
@@ -103,8 +104,15 @@ fn sandboxes(node: &Node) -> Option<BTreeSet<&str>> {
 
 /// Returns how a component ended a pod, as `kq preempt why` finds it.
 fn end(pod: &Pod, events: &[&PodEvent], now: Timestamp) -> Option<Ended> {
-    if pod.status.phase != "Failed" {
-        return None;
+    // A victim whose containers exit with 0 has succeeded, and its condition alone tells of the end.
+    let was_disrupted = || {
+        let mut conditions = pod.status.conditions.iter();
+        conditions.any(|it| it.kind == DisruptionTarget::TYPE && it.status == "True")
+    };
+    match pod.status.phase.as_str() {
+        "Failed" => {}
+        "Succeeded" if was_disrupted() => {}
+        _ => return None,
     }
     let cause = cause(&qualified(pod), vec![pod], events, now)?.cause;
     let (reason, message) = (pod.status.reason.clone(), pod.status.message.clone());

@@ -143,14 +143,11 @@ pub fn pod_report(compared: &Compared, pod: &str, is_stored: bool) -> Result<Pod
     pod::report(compared, &compared.live, pod, &checks.items, is_stored)
 }
 
-/// The most differences that are shown; `kq cgroup diff` lists all.
-const SHOWN: usize = 10;
-
 /// Returns the values that differ from the plan.
 fn drifts(compared: &Compared) -> Vec<NodeFinding> {
     // `cgroup-values` reports why there is no comparison.
     let Ok(comparison) = compared.comparison() else { return Vec::new() };
-    let drifting = comparison.differences.iter().filter(|it| it.verdict.is_drift()).take(SHOWN);
+    let drifting = comparison.differences.iter().filter(|it| it.verdict.is_drift());
     let cgroups = compared.live.snapshot.cgroups.value();
     let version = cgroups.and_then(|tree| tree.layout.version());
     let finding = |it: &Difference<'_>| {

@@ -16,6 +16,7 @@ use kq_answer::{
 use kq_cgroup::live::difference::Verdict;
 use kq_cgroup::live::place::{LiveOwner, Part, live_cgroups};
 use kq_cgroup::live::show::Usage;
+use kq_eviction::RankItem;
 use kq_facts::cgroup_file::CgroupFile;
 use kq_facts::kubelet_config::Signal;
 use kq_facts::node::Node;
@@ -297,8 +298,9 @@ impl Page<'_> {
             if let Some(own) = own {
                 let signal = signal.as_str().to_owned();
                 let command = format!("kq evict rank --signal {signal}");
-                let (rank, last_rank) = (own.rank, own.last_rank);
-                self.add(None, PodFact::EvictionRank { signal, rank, last_rank, pods }, &command);
+                let RankItem { rank, last_rank, critical, .. } = *own;
+                let fact = PodFact::EvictionRank { signal, rank, last_rank, pods, critical };
+                self.add(None, fact, &command);
             }
         }
     }

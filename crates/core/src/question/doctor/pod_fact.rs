@@ -103,6 +103,7 @@ pub enum PodFact {
         oom_kills: Option<u64>,
     },
     /// Its place in the order of eviction.
+    #[text(if *critical => "critical, and not evicted for {signal}")]
     #[text(if rank == last_rank => "evicted {rank} of {pods} for {signal}", rank = ordinal(*rank))]
     #[text(
         "evicted {rank} to {last_rank} of {pods} for {signal}",
@@ -117,6 +118,8 @@ pub enum PodFact {
         last_rank: usize,
         /// How many pods are ranked.
         pods: usize,
+        /// The kubelet passes over it.
+        critical: bool,
     },
     /// A device of a container.
     #[text("{device} of {resource}: {state}")]

@@ -44,6 +44,8 @@ pub(super) const ALLOCATED: &str = "allocated_pods_state";
 pub struct ChangeFiles {
     /// The configuration of `config FILE`.
     pub config: Option<ConfigContent>,
+    /// Its fields go over the configuration of the node, and do not replace it.
+    pub is_config_partial: bool,
     /// The pods of each `add FILE`.
     pub pods: BTreeMap<String, Vec<LoadedPod>>,
     /// What was noticed in these files.
@@ -142,8 +144,13 @@ pub fn apply(
             let path =
                 state.on_disk.file.as_ref().map_or_else(|| file.clone(), |it| it.path.clone());
             let content = files.config.clone().unwrap_or(ConfigContent::Empty);
-            state.on_disk.file = Some(ConfigText { path, content });
-            state.has_assumed_config = false;
+            if files.is_config_partial {
+                // As the kubelet merges a file of its folder.
+                state.on_disk.drop_ins.push(ConfigText { path: file.clone(), content });
+            } else {
+                state.on_disk.file = Some(ConfigText { path, content });
+                state.has_assumed_config = false;
+            }
         }
         Change::Set { field, value } => {
             let (parts, _) = path_parts(field);

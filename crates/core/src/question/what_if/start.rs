@@ -8,10 +8,13 @@ use kq_answer::{Basis, Subject};
 use kq_facts::checkpoint::StateFile;
 use kq_facts::checkpoint::cpu_manager::CpuRefusal;
 use kq_facts::checkpoint::memory_manager::MemoryRefusal;
+use kq_facts::found_node::asks_runtime_for_driver;
 use kq_facts::host::Text;
 use kq_facts::kubelet_config::Source;
 use kq_facts::kubelet_process::DEFAULT_ROOT_DIR;
+use kq_facts::runtime::RuntimeVersion;
 use kq_k8s::version::KubeletVersion;
+use serde_json::json;
 
 /// A start of the kubelet after changes.
 #[derive(Default)]
@@ -35,6 +38,7 @@ pub fn start(before: &NodeState, after: &mut NodeState, basis: &mut Basis) -> St
         });
     }
     let examination = after.start();
+    take_driver(before, after, basis);
     if after.has_assumed_config {
         let with_defaults = match examination.first() {
             Some(problem) => format!("the kubelet exits: {}", problem.text),
@@ -69,6 +73,42 @@ pub fn start(before: &NodeState, after: &mut NodeState, basis: &mut Basis) -> St
         source.into_iter().fold(effect, Effect::from)
     });
     Start { starts: start.starts, findings: findings.collect(), writes }
+}
+
+/// Gives a kubelet the cgroup driver of its runtime, which is what it was, where nothing but the version of the runtime says that
+/// it tells its own (`getCgroupDriverFromCRI`, `cmd/kubelet/app/server.go`, read in 1.36.2).
+fn take_driver(before: &NodeState, after: &mut NodeState, basis: &mut Basis) {
+    let runtime = after.snapshot.runtime.value();
+    if runtime.is_some_and(|runtime| runtime.cgroup_driver.value().is_some()) {
+        return;
+    }
+    let (Ok(old), Ok(new)) = (before.node(), after.node()) else { return };
+    let (Ok(was), Ok(is)) = (old.settings(), new.settings()) else { return };
+    let asks = asks_runtime_for_driver(&after.config(), new.kubelet.version);
+    if was.cgroup_driver == is.cgroup_driver || !asks {
+        return;
+    }
+    let reported = after.snapshot.node.value().map(|node| &node.status.node_info);
+    let version = match runtime {
+        Some(runtime) => Some(runtime.version.clone()),
+        None => reported.and_then(|it| RuntimeVersion::of_node(&it.container_runtime_version)),
+    };
+    match version.as_ref().and_then(RuntimeVersion::tells_driver) {
+        Some(true) => {
+            after.put_field("cgroupDriver", json!(was.cgroup_driver.to_string()));
+            basis.assume(
+                "the driver of the runtime counts (RuntimeConfig, since containerd 2.0 and CRI-O 1.28), and not \
+                 cgroupDriver in the configuration"
+                    .to_owned(),
+            );
+        }
+        Some(false) => {}
+        None => basis.assume(
+            "the runtime does not report its cgroup driver, as containerd before 2.0: cgroupDriver in the \
+             configuration counts"
+                .to_owned(),
+        ),
+    }
 }
 
 /// Returns how the start ends where a manager has another policy than before, and its state file, which is not known, is the

@@ -137,6 +137,15 @@ impl NodeState {
         }
     }
 
+    /// Sets a field of the configuration.
+    pub fn put_field(&mut self, field: &str, value: Value) {
+        let mut config = self.config();
+        if let Some(fields) = Arc::make_mut(&mut config.value).as_object_mut() {
+            fields.insert(field.to_owned(), value);
+            self.put_config(config);
+        }
+    }
+
     /// Replaces the configuration.
     pub fn put_config(&mut self, config: ConfigSource) {
         let lookup = &mut self.snapshot.kubelet_config;
@@ -177,11 +186,7 @@ impl NodeState {
             return None;
         }
         let mut state = self.clone();
-        let mut config = state.config();
-        Arc::make_mut(&mut config.value)
-            .as_object_mut()?
-            .insert("cgroupDriver".to_owned(), driver.to_string().into());
-        state.put_config(config);
+        state.put_field("cgroupDriver", driver.to_string().into());
         let follows = state.node().ok()?.settings().ok()?.cgroup_driver == *driver;
         follows.then_some(state)
     }

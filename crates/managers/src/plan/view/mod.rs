@@ -21,6 +21,11 @@ pub fn table(plan: &DevicePlan) -> Doc {
 
 fn shown(plan: &DevicePlan, is_wide: bool) -> Doc {
     let mut doc = Doc::from(lines(plan, is_wide));
+    if let Some(why) = &plan.prevented {
+        doc.blank();
+        doc.line(why.clone());
+        return doc;
+    }
     let after = standing::after(plan);
     if !after.is_empty() {
         doc.add_apart(after);

@@ -1,0 +1,251 @@
+//! The next start of a kubelet: what a changed configuration does to its pods, in every command that is asked about one.
+
+use super::agreement::changed;
+use super::{Ran, folder_with, kq};
+use serde_json::{Value, json};
+
+const CONFIG: &str = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n\
+                      cgroupDriver: systemd\nstaticPodPath: /etc/kubernetes/manifests\n";
+
+/// Asks about a node of files: one static pod, and one of the API server.
+fn ask(line: &str, version: &str, runtime: &str, more: &[(&str, &str)]) -> Ran {
+    let pod = |name: &str, annotations: Value| {
+        json!({
+            "apiVersion": "v1", "kind": "Pod",
+            "metadata": {"name": name, "namespace": "shop", "uid": format!("{name}-0"), "annotations": annotations},
+            "spec": {"nodeName": "n1", "containers": [{"name": "c", "image": "i", "resources": {
+                "requests": {"cpu": "100m", "memory": "64Mi"}}}]},
+            "status": {"phase": "Running", "containerStatuses": [{"name": "c", "ready": true,
+                "restartCount": 0, "image": "i", "imageID": "i", "state": {"running": {}}}]},
+        })
+    };
+    let static_pod = json!({"kubernetes.io/config.source": "file", "kubernetes.io/config.hash": "abc",
+        "kubernetes.io/config.mirror": "abc"});
+    let pods = json!({"apiVersion": "v1", "kind": "List", "items": [
+        pod("etcd", static_pod), pod("web", json!({"kubernetes.io/config.source": "api"}))]});
+    let amounts = json!({"cpu": "4", "memory": "8Gi", "pods": "110"});
+    let node = json!({
+        "apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"},
+        "status": {"capacity": amounts, "allocatable": amounts, "nodeInfo": {
+            "kubeletVersion": version, "containerRuntimeVersion": runtime}},
+    });
+    let (pods, node) = (pods.to_string(), node.to_string());
+    let files = [("pods.json", &*pods), ("node.json", &*node), ("config.yaml", CONFIG)];
+    let files: Vec<_> =
+        files.iter().chain(more).map(|(name, text)| (*name, (*text).to_owned())).collect();
+    let folder = folder_with(&files);
+    kq(&format!(
+        "{line} --kubelet-config config.yaml --node-file node.json --pods pods.json --cgroup-version 2"
+    ))
+    .within(folder.path())
+    .run()
+}
+
+const NEW: &str = "v1.36.2";
+const OLD_CONTAINERD: &str = "containerd://1.7.28";
+
+#[test]
+fn static_pods_end_with_their_folder() {
+    for change in ["set staticPodPath=/other", "set staticPodPath=", "flags --pod-manifest-path=/o"]
+    {
+        let ran = ask(&format!("what-if {change} -o json"), NEW, OLD_CONTAINERD, &[]);
+        assert_eq!(ran.code, 1, "{change}: {}", ran.text());
+        let answer: Value = ran.answer();
+        let ended: Vec<&Value> = answer["pods"]
+            .as_array()
+            .expect("pods")
+            .iter()
+            .filter(|it| it["result"] == "ends")
+            .map(|it| &it["pod"])
+            .collect();
+        assert_eq!(ended, ["shop/etcd"], "{change}: {answer}");
+    }
+    // The same folder, written otherwise.
+    let same = "what-if set staticPodPath=/etc/kubernetes/manifests/";
+    let ran = ask(same, NEW, OLD_CONTAINERD, &[]);
+    assert_eq!(ran.code, 0, "{}", ran.text());
+}
+
+#[test]
+fn one_file_of_the_serving_pair_ends_older_kubelets() {
+    for (version, field, code) in [
+        ("v1.32.4", "tlsCertFile", 1),
+        ("v1.35.1", "tlsPrivateKeyFile", 1),
+        ("v1.36.2", "tlsCertFile", 0),
+    ] {
+        let ran = ask(&format!("what-if set {field}=/x"), version, OLD_CONTAINERD, &[]);
+        assert_eq!(ran.code, code, "{version} {field}: {}", ran.text());
+        let error = "Failed to listen and serve: open : no such file or directory";
+        assert_eq!(ran.stdout.contains(error), code == 1, "{version} {field}: {}", ran.text());
+    }
+}
+
+#[test]
+fn a_runtime_that_tells_its_driver_decides() {
+    for (runtime, code) in [
+        ("containerd://1.7.28", 1),
+        ("containerd://2.0.5", 0),
+        ("cri-o://1.33.1", 0),
+        ("cri-o://1.27.0", 1),
+        ("docker://28.1.0", 1),
+    ] {
+        let ran = ask("what-if set cgroupDriver=cgroupfs", NEW, runtime, &[]);
+        assert_eq!(ran.code, code, "{runtime}: {}", ran.text());
+        let assumed = ran.stderr.contains("the driver of the runtime counts");
+        assert_eq!(assumed, code == 0, "{runtime}: {}", ran.text());
+    }
+    // Without the gate the kubelet does not ask.
+    let line =
+        "what-if set cgroupDriver=cgroupfs set featureGates.KubeletCgroupDriverFromCRI=false";
+    let ran = ask(line, "v1.33.4", "containerd://2.0.5", &[]);
+    assert_eq!(ran.code, 1, "{}", ran.text());
+}
+
+#[test]
+fn fields_of_a_platform_go_over_the_configuration() {
+    let openshift = "apiVersion: machineconfiguration.openshift.io/v1\nkind: KubeletConfig\n\
+                     metadata: {name: a}\nspec: {kubeletConfig: {imageGCHighThresholdPercent: 70, \
+                     imageGCLowThresholdPercent: 60}}\n";
+    let eks = "apiVersion: node.eks.aws/v1alpha1\nkind: NodeConfig\nspec: {kubelet: {config: \
+               {imageGCHighThresholdPercent: 70, imageGCLowThresholdPercent: 60}}}\n";
+    for text in [openshift, eks] {
+        let ran = ask("what-if config new.yaml", NEW, OLD_CONTAINERD, &[("new.yaml", text)]);
+        assert_eq!(ran.code, 0, "{}", ran.text());
+        assert!(ran.stderr.contains("go over the configuration of the node"), "{}", ran.text());
+    }
+    let whole = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata: {kubelet: 'apiVersion: \
+                 kubelet.config.k8s.io/v1beta1\n\n  kind: KubeletConfiguration\n\n  maxPods: 60'}\n";
+    let ran = ask("what-if config new.yaml", NEW, OLD_CONTAINERD, &[("new.yaml", whole)]);
+    // What it does not set has its default: another driver, and no folder of manifests.
+    assert_eq!(ran.code, 1, "{}", ran.text());
+}
+
+#[test]
+fn another_runtime_has_unknown_pods() {
+    let line = "what-if set containerRuntimeEndpoint=unix:///run/crio/crio.sock";
+    let ran = ask(line, NEW, OLD_CONTAINERD, &[]);
+    assert_eq!(ran.code, 3, "{}", ran.text());
+    assert!(ran.stderr.contains("which pods run in the runtime at /run/crio/crio.sock"));
+    let same = "what-if set containerRuntimeEndpoint=unix:///var/run/containerd/containerd.sock";
+    assert_eq!(ask(same, NEW, OLD_CONTAINERD, &[]).code, 0);
+}
+
+#[test]
+fn a_custom_resource_may_have_the_name_of_a_kind() {
+    let web = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {containers: [{name: c, image: i}]}\n";
+    for (custom, told) in [
+        ("apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\n", "Job (batch.volcano.sh)"),
+        ("apiVersion: apps.kruise.io/v1beta1\nkind: StatefulSet\n", "StatefulSet (apps.kruise.io)"),
+        ("apiVersion: serving.knative.dev/v1\nkind: Service\n", "Service (serving.knative.dev)"),
+        ("apiVersion: cert-manager.io/v1\nkind: Certificate\n", "over: Certificate"),
+    ] {
+        let text = format!("{web}---\n{custom}metadata: {{name: x}}\nspec: {{template: {{}}}}\n");
+        let folder = folder_with(&[("f.yaml", text)]);
+        let ran = kq("cgroup plan f.yaml --capacity cpu=4,memory=8Gi,pid=1000")
+            .within(folder.path())
+            .run();
+        assert!(ran.stdout.contains("default/web"), "{custom}: {}", ran.text());
+        assert!(ran.stderr.contains("1 custom resource is passed over: "), "{}", ran.text());
+        assert!(ran.stderr.contains(told), "{custom}: {}", ran.text());
+    }
+    let built_in = "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: x}\n";
+    let folder = folder_with(&[("f.yaml", format!("{web}---\n{built_in}"))]);
+    let ran =
+        kq("cgroup plan f.yaml --capacity cpu=4,memory=8Gi,pid=1000").within(folder.path()).run();
+    assert!(ran.stderr.contains("Ingress x carries no pods"), "{}", ran.text());
+}
+
+#[test]
+fn devices_are_planned_for_a_kubelet_that_starts_and_admits() {
+    for (change, code, told) in [
+        (json!({"maxPods": 3}), 1, "a kubelet that starts ends ml/train-0: OutOfpods"),
+        (json!({"featureGates": {"Foo": true}}), 1, "unrecognized feature gate: Foo"),
+    ] {
+        let folder = changed(|it| {
+            let fields = change.as_object().expect("fields");
+            let config = it["kubeletConfig"]["found"]["value"]["value"].as_object_mut();
+            config.expect("fields").extend(fields.clone());
+            if let Some(most) = change.get("maxPods") {
+                it["node"]["found"]["value"]["status"]["allocatable"]["pods"] =
+                    json!(most.to_string());
+            }
+        });
+        let ran =
+            kq("devices plan --kubelet-restart --snapshot s.json").within(folder.path()).run();
+        assert_eq!(ran.code, code, "{change}: {}", ran.text());
+        assert!(ran.stdout.contains(told), "{change}: {}", ran.text());
+        assert!(!ran.stdout.contains("survives"), "{change}: {}", ran.text());
+    }
+}
+
+#[test]
+fn state_files_are_judged_by_the_configuration_on_the_disk() {
+    let folder = changed(|it| {
+        let config = it["kubeletConfig"]["found"]["value"]["value"].clone();
+        let mut on_disk = config;
+        on_disk["cpuManagerPolicy"] = json!("static");
+        on_disk["reservedSystemCPUs"] = json!("0");
+        on_disk["apiVersion"] = json!("kubelet.config.k8s.io/v1beta1");
+        on_disk["kind"] = json!("KubeletConfiguration");
+        it["kubeletConfigOnDisk"] = json!({"found": {"source": "disk", "value": {
+            "process": it["kubelet"]["found"]["value"], "dropIns": [],
+            "file": {"path": "/var/lib/kubelet/config.yaml",
+                "content": {"document": {"value": on_disk}}}}}, "tried": []});
+    });
+    for command in ["devices verify", "what-if kubelet-restart", "doctor"] {
+        let ran = kq(&format!("{command} --snapshot s.json")).within(folder.path()).run();
+        assert_eq!(ran.code, 1, "{command}: {}", ran.text());
+        let error = "configured policy \"static\" differs from state checkpoint policy \"none\"";
+        assert!(ran.stdout.contains(error), "{command}: {}", ran.text());
+    }
+}
+
+#[test]
+fn a_critical_pod_has_no_place_in_the_order_of_eviction() {
+    let folder = changed(|_| ());
+    let ran =
+        kq("doctor kube-system/kube-proxy-x7k2p --snapshot s.json").within(folder.path()).run();
+    let told = "critical, and not evicted for memory.available";
+    assert!(ran.stdout.contains(told), "{}", ran.text());
+}
+
+#[test]
+fn a_victim_that_succeeded_is_an_ended_pod() {
+    let folder = changed(|it| {
+        let pods = it["pods"]["found"]["value"]["pods"].as_array_mut().expect("pods");
+        let of_batch = |it: &&mut Value| it["pod"]["metadata"]["namespace"] == "batch";
+        let pod = pods.iter_mut().find(of_batch).expect("a pod");
+        pod["pod"]["status"] = json!({"phase": "Succeeded", "conditions": [{
+            "type": "DisruptionTarget", "status": "True", "reason": "TerminationByKubelet",
+            "message": "Preempted in order to admit critical pod"}]});
+    });
+    let doctor: Value = kq("doctor -o json --snapshot s.json").within(folder.path()).run().answer();
+    let items = doctor["items"].as_array().expect("findings").iter();
+    let ended: Vec<&Value> =
+        items.filter(|it| it["id"] == "ended-pods").map(|it| &it["severity"]).collect();
+    assert_eq!(ended, ["WARNING"], "{doctor}");
+}
+
+#[test]
+fn every_pod_with_a_wrong_value_is_named() {
+    let folder = changed(|it| {
+        let cgroups = it["cgroups"]["found"]["value"]["cgroups"].as_object_mut().expect("cgroups");
+        for (path, texts) in cgroups.iter_mut().filter(|(path, _)| path.contains("/pod")) {
+            let _ = path;
+            for (file, text) in texts.as_object_mut().expect("files") {
+                if ["memory.max", "cpu.weight", "pids.max"].contains(&file.as_str()) {
+                    *text = json!("7\n");
+                }
+            }
+        }
+    });
+    let diff: Value =
+        kq("cgroup diff -o json --snapshot s.json").within(folder.path()).run().answer();
+    let drifting = diff["items"].as_array().expect("differences").iter();
+    let drifting = drifting.filter(|it| it["verdict"] == "DRIFT").count();
+    let doctor: Value = kq("doctor -o json --snapshot s.json").within(folder.path()).run().answer();
+    let told = doctor["items"].as_array().expect("findings").iter();
+    let told = told.filter(|it| it["id"] == "cgroup-values" && it["severity"] == "ERROR").count();
+    assert!(drifting > 10, "{drifting}");
+    assert_eq!(told, drifting);
+}
