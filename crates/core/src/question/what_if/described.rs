@@ -33,7 +33,18 @@ impl NodeState {
 
 impl<'s> Described<'s> {
     pub fn new(state: &'s NodeState) -> Self {
-        Self { state, node: OnceCell::new(), cgroups: OnceCell::new() }
+        Self::of(state, None)
+    }
+
+    /// `made`: the node of this state, where it was made already.
+    pub fn of(state: &'s NodeState, made: Option<Arc<Node>>) -> Self {
+        let node = made.map_or_else(OnceCell::new, OnceCell::from);
+        Self { state, node, cgroups: OnceCell::new() }
+    }
+
+    /// Returns the node, if it was made.
+    pub fn into_node(self) -> Option<Arc<Node>> {
+        self.node.into_inner()
     }
 
     /// Returns the kubelet with its facts.
@@ -64,6 +75,16 @@ impl<'s> Described<'s> {
                 Ok(self.cgroups.get_or_init(|| input))
             }
         }
+    }
+
+    /// Returns the pods with their cgroups, without some of them.
+    ///
+    /// # Errors
+    ///
+    /// Fails for invalid facts.
+    pub fn cgroups_without(&self, lost: &BTreeSet<&str>) -> Result<PlanInput, Failure> {
+        let all = self.cgroups()?.clone();
+        Ok(all.with_pods(|it| !lost.contains(qualified(it).as_str())))
     }
 
     /// Returns what the container manager works with.

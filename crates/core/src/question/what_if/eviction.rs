@@ -10,10 +10,10 @@ use crate::question::reclaim::{NodeReclaim, Sufficiency, node_reclaim, removes_i
 use crate::what_if::{OpenCause, PodResult};
 use kq_answer::{Basis, Failure, Missing, MissingFact};
 use kq_facts::filesystems::FolderRole;
+use kq_facts::kubelet::KubeletStart;
 use kq_facts::kubelet_config::Signal;
 use kq_facts::lookup::Lookup;
 use kq_facts::node::Node;
-use kq_facts::overrides::KubeletStartOption;
 use kq_k8s::duration::GoDuration;
 use kq_k8s::pod::ResourceName;
 use kq_k8s::quantity::Quantity;
@@ -180,7 +180,7 @@ impl Transition<'_> {
     /// are not known.
     pub(super) fn reclaim(&self) -> Option<NodeReclaim> {
         match self.restarts {
-            true => node_reclaim(&started(self.after.state, GoDuration(0))?).ok(),
+            true => node_reclaim(&started(self.after.kubelet().ok()?, GoDuration(0))).ok(),
             false => node_reclaim(self.after.kubelet().ok()?).ok(),
         }
     }
@@ -204,9 +204,10 @@ impl Transition<'_> {
             u64::try_from(capacity.value()).ok()
         });
         stats.memory.as_mut()?.available_bytes = capacity;
+        let node = state.node().ok()?;
         match self.restarts {
-            true => node_reclaim(&started(&state, GoDuration(0))?).ok(),
-            false => node_reclaim(&state.node().ok()?).ok(),
+            true => node_reclaim(&started(&node, GoDuration(0))).ok(),
+            false => node_reclaim(&node).ok(),
         }
     }
 
@@ -237,11 +238,12 @@ impl Transition<'_> {
 
 /// Returns the node of a kubelet that has been up for so long. A kubelet that starts has found every image just now, and knows
 /// of no use.
-pub(super) fn started(state: &NodeState, up: GoDuration) -> Option<Node> {
-    let mut state = state.clone();
-    state.snapshot.image_records = Lookup::default();
-    state.overrides.kubelet_start = Some(KubeletStartOption::Ago(up));
-    state.node().ok()
+pub(super) fn started(node: &Node, up: GoDuration) -> Node {
+    let mut node = node.clone();
+    node.snapshot.image_records = Lookup::default();
+    node.kubelet_start =
+        Some(KubeletStart { at: node.now.plus(-up.0), source: "the change".to_owned() });
+    node
 }
 
 /// A signal of which a threshold is crossed.

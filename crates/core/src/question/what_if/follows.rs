@@ -288,15 +288,16 @@ impl Transition<'_> {
     /// those that are younger than `imageMinimumGCAge`; the next one comes five minutes later. They are compared with those of
     /// a start without the change.
     fn image_gc_from_start(&self) -> Option<Effect> {
-        let plan = |state: &NodeState, minutes: i64| {
-            let node = started(state, GoDuration(minutes * 60 * GoDuration::SECOND.0))?;
+        let plan = |node: &Described<'_>, minutes: i64| {
+            let up = GoDuration(minutes * 60 * GoDuration::SECOND.0);
+            let node = started(node.kubelet().ok()?, up);
             Some(image_gc_plan(&node, &ImageGcOptions::new(Trigger::Periodic)).ok()?.plan)
         };
-        let (first, next) = (plan(self.after.state, 0)?, plan(self.after.state, 6)?);
+        let (first, next) = (plan(&self.after, 0)?, plan(&self.after, 6)?);
         if first.run.wants_space != Some(true) && next.freed.images == 0 {
             return None;
         }
-        let unchanged = plan(self.before.state, 6);
+        let unchanged = plan(&self.before, 6);
         let before = unchanged.as_ref().map_or(0, |plan| plan.freed.images);
         let fails_before = unchanged.is_some_and(|plan| plan.outcome.error.is_some());
         let rule = ImageGcChange::FromStart {
@@ -322,7 +323,7 @@ impl Transition<'_> {
             return None;
         }
         let up = GoDuration(after.0.saturating_add(300 * GoDuration::SECOND.0));
-        let node = started(self.after.state, up)?;
+        let node = started(self.after.kubelet().ok()?, up);
         let freed = image_gc_plan(&node, &ImageGcOptions::new(Trigger::Periodic)).ok()?.plan.freed;
         let bytes = u64::try_from(freed.by_age_bytes).unwrap_or(0);
         let rule = ImageGcChange::Ages { after, images: freed.images, bytes };

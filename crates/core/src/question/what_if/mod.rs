@@ -100,15 +100,17 @@ pub fn what_if(
     // The start makes the gates of the configuration those of the kubelet.
     hugepages::adjust(before, &mut after, changes, &mut basis);
     let before = Described::new(before);
-    let mut resizes = Resizes::default();
+    let (mut resizes, mut made) = (Resizes::default(), None);
     if starts != Some(false) {
-        if let Some(settled) = with_allocatable(&before, &Described::new(&after), restarts) {
-            after = settled;
+        let unsettled = Described::new(&after);
+        match with_allocatable(&before, &unsettled, restarts) {
+            Some(settled) => after = settled,
+            None => made = unsettled.into_node().filter(|_| resized.is_empty()),
         }
         resizes = Resizes::answered(before.state, &mut after, &resized)?;
         basis.assume_all(resizes.assumptions());
     }
-    let after = Described::new(&after);
+    let after = Described::of(&after, made);
     let transition = Transition {
         resizes,
         before,

@@ -247,7 +247,7 @@ impl Transition<'_> {
         let mut after = match (&self.resizes.written, lost.is_empty()) {
             (Some(written), _) => planned(&written.cgroups_without(lost)?)?,
             (None, true) => planned(self.after.cgroups()?)?,
-            (None, false) => planned(&self.after.state.cgroups_without(lost)?)?,
+            (None, false) => planned(&self.after.cgroups_without(lost)?)?,
         };
         // The sums of the levels above pods are of what pods ask for, also while a resize waits.
         if let Some(asked) = &self.resizes.asked {
