@@ -13,6 +13,10 @@ pub struct PodAdmission {
     /// The answer.
     #[serde(flatten)]
     pub explanation: Explanation,
+    /// Why no kubelet admits it: none is known to run, and it does not start. The checks are those of one that does; absent:
+    /// nothing that was checked stops it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start_error: Option<String>,
     /// The basis of the answer.
     #[serde(flatten)]
     pub basis: Basis,
@@ -23,7 +27,13 @@ answer!("PodAdmission", PodAdmission; PodAdmission::headline);
 impl PodAdmission {
     /// Returns the kubelet's verdict.
     pub fn headline(&self) -> Headline {
-        self.explanation.headline()
+        match &self.start_error {
+            Some(error) => {
+                let text = format!("{}: not admitted: {error}", self.explanation.pod);
+                Headline::new("no-start", text)
+            }
+            None => self.explanation.headline(),
+        }
     }
 }
 
@@ -53,7 +63,7 @@ impl Explanation {
 impl PodAdmission {
     /// Puts an answer together.
     pub fn new(explanation: Explanation, basis: Basis) -> Self {
-        Self { explanation, basis }
+        Self { explanation, start_error: None, basis }
     }
 }
 

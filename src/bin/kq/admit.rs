@@ -114,6 +114,7 @@ impl ExplainArgs {
             tell(&answer.basis);
         }
         Ok(match () {
+            () if answer.start_error.is_some() => Code::No,
             () if !answer.basis.missing.is_empty() => Code::Missing,
             () if answer.explanation.admitted => Code::Answered,
             () => Code::No,

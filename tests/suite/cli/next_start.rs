@@ -249,3 +249,20 @@ fn every_pod_with_a_wrong_value_is_named() {
     assert!(drifting > 10, "{drifting}");
     assert_eq!(told, drifting);
 }
+
+#[test]
+fn no_kubelet_admits_a_pod_where_none_runs_or_starts() {
+    let broken = |it: &mut Value, runs: bool| {
+        it["kubeletConfig"]["found"]["value"]["value"]["featureGates"] = json!({"Foo": true});
+        if !runs {
+            it["kubelet"] =
+                json!({"found": null, "tried": [{"source": "/proc", "reason": "none runs"}]});
+        }
+    };
+    for (runs, told) in [(false, "not admitted: the kubelet"), (true, "admitted on worker-3")] {
+        let folder = changed(|it| broken(it, runs));
+        let ran = kq("admit explain shop/cart-0 --snapshot s.json").within(folder.path()).run();
+        assert!(ran.stdout.contains(told), "{runs}: {}", ran.text());
+        assert_eq!(ran.code == 1, !runs, "{runs}: {}", ran.text());
+    }
+}

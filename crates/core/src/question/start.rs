@@ -97,6 +97,11 @@ impl KubeletStart {
         self.findings.iter().any(stops).then(|| self.sentence(version))
     }
 
+    /// Returns why it certainly does not start.
+    pub fn certain_error(&self, version: KubeletVersion) -> Option<String> {
+        (self.starts == Some(false)).then(|| self.sentence(version))
+    }
+
     /// Adds what the kubelet has written before the problem that ends its start.
     pub fn add_writes(&mut self, written: &[StartWrite]) {
         for (finding, _) in &mut self.findings {

@@ -162,9 +162,10 @@ fn judge(examined: CheckInput<'_>, top: &Top<'_>, capacity: u64) -> Check {
         let reserved = reserved(examined);
         if taken > reserved {
             let advice = format!(
-                "{name} can take {taken}m, and {reserved}m are reserved: lower its weight (systemctl \
-                 set-property {name} CPUWeight=N), or reserve more CPU in systemReserved and \
-                 kubeReserved"
+                "{name} can take {taken}m, and {reserved}m are reserved: where pods need more, lower its \
+                 weight (systemctl set-property {name} CPUWeight=N); more reserved CPU lowers that of \
+                 {} as well",
+                top.root.name()
             );
             let found = format!("{found}; pods request {requested}m");
             return if left < requested {

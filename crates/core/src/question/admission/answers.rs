@@ -6,6 +6,7 @@ use super::start_pressure::{refusal, start_pressure};
 use super::sysctls::SysctlAdmission;
 use super::{AdmissionNode, Detail, plan};
 use crate::question::devices::admission::{DeviceAdmission, PluginStart};
+use crate::question::start::kubelet_start;
 use kq_admission::preemption::orders::{AnyOrder, CheckMemory, EarlierChecks, MOST_ADMISSIONS};
 use kq_admission::preemption::{PodReadmission, Trace, readmit, restart_order};
 use kq_admission::{DeviceDecision, NodePod, PodAdmission, qualified};
@@ -29,7 +30,11 @@ pub fn admit(about: &AdmissionNode, pod: &Pod, ledger: bool) -> Result<PodAdmiss
         Ok(())
     };
     let planned = plan(about, pod, in_order, Detail { trace: Trace::Chosen, ledger })?;
-    Ok(PodAdmission::new(planned.admission, planned.basis))
+    let start_error = match about.node.snapshot.kubelet.found {
+        Some(_) => None,
+        None => kubelet_start(&about.node).certain_error(about.node.kubelet.version),
+    };
+    Ok(PodAdmission { start_error, ..PodAdmission::new(planned.admission, planned.basis) })
 }
 
 /// How many admissions are tried, times the pods of the node: what is remembered of each grows with them.

@@ -58,6 +58,7 @@ pub fn restarted(node: &Node) -> Option<Node> {
     if knows_files && !after.start().problems.is_empty() {
         return None;
     }
+    start::take_driver(&before, &mut after, &mut Basis::default());
     let started = after.node().ok()?;
     let is_same = started.kubelet.config == node.kubelet.config
         && started.kubelet.rules.gates == node.kubelet.rules.gates;

@@ -77,9 +77,10 @@ pub fn start(before: &NodeState, after: &mut NodeState, basis: &mut Basis) -> St
 
 /// Gives a kubelet the cgroup driver of its runtime, which is what it was, where nothing but the version of the runtime says that
 /// it tells its own (`getCgroupDriverFromCRI`, `cmd/kubelet/app/server.go`, read in 1.36.2).
-fn take_driver(before: &NodeState, after: &mut NodeState, basis: &mut Basis) {
+pub(super) fn take_driver(before: &NodeState, after: &mut NodeState, basis: &mut Basis) {
     let runtime = after.snapshot.runtime.value();
-    if runtime.is_some_and(|runtime| runtime.cgroup_driver.value().is_some()) {
+    // What it was asked, it answered or refused.
+    if runtime.is_some_and(|runtime| !runtime.cgroup_driver.was_not_queried()) {
         return;
     }
     let (Ok(old), Ok(new)) = (before.node(), after.node()) else { return };
