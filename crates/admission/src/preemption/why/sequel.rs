@@ -100,6 +100,8 @@ impl<'t> Observations<'t> {
                     later <= takes * SECOND && (later >= 0 || ends_alone(pod) == Some(false));
                 if is_in_time { Sequel::Followed } else { Sequel::Otherwise }
             }
+            // The kubelet wrote the end of a pod whose runtime no longer knows when the containers ended.
+            (Some(at), None) if was_ended_by_kubelet_since(pod, at) => Sequel::Followed,
             _ => Sequel::Otherwise,
         }
     }
@@ -188,6 +190,17 @@ pub(super) fn ends_alone(pod: &Pod) -> Option<bool> {
         ("OnFailure" | "Never", _) => Some(true),
         _ => None,
     }
+}
+
+/// Returns true if the kubelet wrote, at or after a time, that it ended the pod. A runtime that hangs delays that without limit.
+fn was_ended_by_kubelet_since(pod: &Pod, at: Timestamp) -> bool {
+    pod.status.conditions.iter().any(|it| {
+        let written = it.last_transition_time.as_deref().and_then(|time| time.parse().ok());
+        it.kind == DisruptionTarget::TYPE
+            && it.status == "True"
+            && it.reason == DisruptionTarget::REASON
+            && written.is_some_and(|time: Timestamp| time.since(at.whole_second()) >= 0)
+    })
 }
 
 /// Returns true if a disruption is announced that is not reset.

@@ -200,3 +200,30 @@ fn each_row_of_the_table() {
         matches!(from, From::Log(_))
     }
 }
+
+/// The end of a container is not known where its runtime hung: the kubelet's own words about the end of the pod decide.
+#[test]
+fn an_end_that_took_longer_than_its_grace_period_is_that_of_the_eviction() {
+    let message = "The node was low on resource: memory. ";
+    let that_ended = |condition_at: &str| {
+        let condition = json!({
+            "type": "DisruptionTarget", "status": "True", "reason": "TerminationByKubelet",
+            "message": message, "lastTransitionTime": condition_at,
+        });
+        let unknown = json!({"terminated": {"exitCode": 137, "reason": "ContainerStatusUnknown"}});
+        let status = json!({
+            "phase": "Failed", "reason": "Evicted", "message": message, "conditions": [condition],
+            "containerStatuses": [{"name": "c", "state": unknown}],
+        });
+        let pod = web().set("/spec/terminationGracePeriodSeconds", 2).set("/status", status);
+        let told = events(vec![event("uid-web", "kubelet", "Evicted", message)]);
+        let answer = ask(&[pod], Some(&told), None);
+        assert_eq!((answer.cause, answer.certainty), (Cause::EvictedByKubelet, Certainty::Certain));
+        let of_event = answer.evidence.iter().find(|it| it.source == EvidenceSource::Event);
+        of_event.expect("the event").means.to_string()
+    };
+    let later = that_ended("2026-11-20T11:00:29Z");
+    assert!(!later.contains("at another time"), "{later}");
+    let before = that_ended("2026-11-20T10:00:00Z");
+    assert!(before.contains("at another time"), "{before}");
+}
