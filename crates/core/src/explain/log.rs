@@ -309,8 +309,8 @@ fn summary(lines: u64, kinds: &[LogKind], unknown: &[OtherLines]) -> String {
     let worst = kinds.first().filter(|kind| kind.rank > Rank::Note);
     let others = match unknown.len() {
         0 => String::new(),
-        1 => "; 1 kind of warning or error is not known to kq".to_owned(),
-        count => format!("; {count} kinds of warnings or errors are not known to kq"),
+        1 => "; kq does not know 1 kind of warning or error".to_owned(),
+        count => format!("; kq does not know {count} kinds of warnings or errors"),
     };
     let counted = |count: u64, one: &str| match count {
         1 => format!("1 {one}"),
@@ -319,7 +319,7 @@ fn summary(lines: u64, kinds: &[LogKind], unknown: &[OtherLines]) -> String {
     let lines = counted(lines, "line");
     match worst {
         Some(worst) => format!(
-            "{} of problems in {lines}, the worst {}{others}: {}",
+            "{} of problems in {lines}{others}. The worst, {}: {}",
             counted(problems as u64, "kind"),
             counted(worst.count, "time"),
             worst.newest.summary
