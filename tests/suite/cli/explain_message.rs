@@ -120,6 +120,36 @@ fn lines_of_logs_and_events_are_explained() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// What is said of a message: a row has the message, and words of the summary, of what follows, and of what to do, and words that
+/// the answer does not have; `|` parts them.
+#[test]
+fn what_follows_from_a_message_is_its_own() {
+    let file = repository().join("tests/vectors/messages/answers.tsv");
+    let text = std::fs::read_to_string(file).expect("the answers");
+    let mut wrong = Vec::new();
+    for line in text.lines() {
+        let columns: Vec<&str> = line.split('\t').collect();
+        let [message, summary, leads, action, nowhere] = columns[..] else { panic!("{line}") };
+        let Ok(found) = kq_core::explain::explain_message(message) else {
+            wrong.push(format!("not known: {message}"));
+            continue;
+        };
+        let shown = kq_core::explain::lines::message_lines(&found, false);
+        let shown = shown.join("\n");
+        let one_line = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+        let parts = [(summary, &found.summary), (leads, &found.leads_to), (action, &found.action)];
+        for (expected, said) in parts {
+            let lost = expected.split('|').find(|it| !said.contains(it));
+            wrong.extend(lost.map(|it| format!("{message}: {it:?} is not in {said:?}")));
+        }
+        let has =
+            |words: &&str| !words.is_empty() && (shown.contains(words) || one_line.contains(words));
+        let said = nowhere.split('|').find(|it| has(it));
+        wrong.extend(said.map(|it| format!("{message}: {it:?} is in {shown}")));
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 #[test]
 fn spaces_of_other_scripts_are_spaces() {
     let file = repository().join("tests/vectors/messages/lines.tsv");

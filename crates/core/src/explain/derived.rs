@@ -9,6 +9,8 @@ use kq_k8s::quantity::Quantity;
 pub(super) struct Derived {
     /// A sentence with the numbers, in place of the general one.
     pub summary: Option<String>,
+    /// What follows and what an operator does, in place of the general sentences.
+    pub advice: Option<[&'static str; 2]>,
     pub facts: Vec<MessageFact>,
 }
 
@@ -22,6 +24,7 @@ const DERIVATIONS: &[(&str, Derive)] = &[
     ("node-low", threshold),
     ("kernel-flag", kernel_flags),
     ("shutdown-now", shutdown),
+    ("node-status", node_status),
 ];
 
 /// Derives what a row allows.
@@ -56,6 +59,7 @@ fn insufficient(facts: &[MessageFact]) -> Derived {
     else {
         return Derived::default();
     };
+    let is_full = resource == "pods" && requested == 1;
     let unit = unit(resource);
     let missing = requested.saturating_add(used).saturating_sub(capacity);
     let amount = |number: i128, unit_word: &str| match (unit, i64::try_from(number)) {
@@ -72,13 +76,17 @@ fn insufficient(facts: &[MessageFact]) -> Derived {
         amount(missing, &with_unit),
         if missing == 1 && unit != "bytes" { "is" } else { "are" }
     );
+    let summary = match is_full {
+        true => format!("The node is full: {used} of {capacity} pods (maxPods)."),
+        false => summary,
+    };
     let missing = fact(
         "missing",
         format!("{missing} {unit}"),
         "requested + used - capacity: what other pods have to give up",
     );
     let unit = fact("unit", unit.to_owned(), "the unit of the three numbers");
-    Derived { summary: Some(summary), facts: vec![missing, unit] }
+    Derived { summary: Some(summary), advice: None, facts: vec![missing, unit] }
 }
 
 fn threshold(facts: &[MessageFact]) -> Derived {
@@ -99,6 +107,7 @@ fn threshold(facts: &[MessageFact]) -> Derived {
         summary: Some(format!(
             "The node ran short of {resource}: {both}, and the kubelet chose this pod to evict."
         )),
+        advice: None,
         facts: vec![
             fact(
                 "available in one unit",
@@ -140,7 +149,21 @@ fn shutdown(facts: &[MessageFact]) -> Derived {
         }
         _ => None,
     });
-    Derived { summary: summary.map(str::to_owned), facts: Vec::new() }
+    Derived { summary: summary.map(str::to_owned), ..Derived::default() }
+}
+
+fn node_status(facts: &[MessageFact]) -> Derived {
+    let summary = "The node is NotReady: its kubelet says so, or the node controller does, as the kubelet has stopped reporting.";
+    let advice = [
+        "The scheduler places no pods on the node; after five minutes its pods without a longer toleration are deleted.",
+        "kubectl describe node: Ready False has the kubelet's reason in its message (runtime, network plugin, PLEG); with Unknown, see whether the machine is up and the kubelet runs.",
+    ];
+    match value(facts, "event") {
+        Some("NodeNotReady") => {
+            Derived { summary: Some(summary.to_owned()), advice: Some(advice), facts: Vec::new() }
+        }
+        _ => Derived::default(),
+    }
 }
 
 fn kernel_flags(facts: &[MessageFact]) -> Derived {
@@ -158,6 +181,6 @@ fn kernel_flags(facts: &[MessageFact]) -> Derived {
             flags.join(" and "),
             if flags.len() == 1 { "is" } else { "are" }
         )),
-        facts: Vec::new(),
+        ..Derived::default()
     }
 }

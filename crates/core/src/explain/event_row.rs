@@ -85,6 +85,15 @@ impl<'t> StatusText<'t> {
         {
             return Some(Self::Other);
         }
+        // NAME STATUS ROLES AGE VERSION
+        if let [_, status, _, age, version, ..] = words[..]
+            && version.starts_with("v1.")
+            && after_age(&format!("{age} ")).is_some()
+        {
+            // A node that is cordoned and not ready has the more telling one first.
+            let own = status.strip_prefix("Ready,").unwrap_or(status);
+            return Some(Self::Word(own.split(',').next().unwrap_or(own)));
+        }
         // [NAMESPACE] NAME READY STATUS RESTARTS AGE
         let ready = words.iter().take(3).position(|word| is_ready(word)).filter(|at| *at > 0)?;
         // An older kubelet wrote this reason as three words.

@@ -53,8 +53,12 @@ fn details(explained: &MessageExplanation, wide: bool, lines: &mut Vec<String>) 
     }
     if let Some(cause) = &explained.foreign_cause {
         put("CAUSE", &format!("In the words of {}: {}", cause.speaker, cause.text));
-        put("", &cause.means);
-        put("", &cause.action);
+        if !explained.summary.contains(&cause.means) {
+            put("", &cause.means);
+        }
+        if cause.action != explained.action {
+            put("", &cause.action);
+        }
     }
     put("LEADS TO", &explained.leads_to);
     put("DO", &explained.action);

@@ -3,7 +3,7 @@
 use super::derived::{derive, size_and_bytes};
 use super::event_row::StatusText;
 use super::klog_value::on_one_line;
-use super::line::{CONTAINERD_CLIENT, GAP, Line};
+use super::line::{CONTAINERD_CLIENT, GAP, LOGRUS, Line};
 use super::secrets::masked;
 use super::speaker::{
     component, is_foreign, is_of_kubelet_within, is_other, is_program, kind_speaker, program_of,
@@ -235,8 +235,9 @@ fn of_reason(text: &str, unknown: &UnknownMessage) -> Option<MessageExplanation>
 
 /// Returns whose a line is that kq knows no more of.
 fn attributed(text: &str, speaker: &str) -> MessageExplanation {
+    let named = with_article(speaker);
     let means =
-        format!("Not the kubelet's: {speaker} wrote this line, whose message kq does not know.");
+        format!("Not the kubelet's: {named} wrote this line, whose message kq does not know.");
     MessageExplanation {
         summary: means.clone(),
         message: shown(&Line::of(&masked(text)).texts.join(": "), LONGEST_SHOWN),
@@ -249,7 +250,10 @@ fn attributed(text: &str, speaker: &str) -> MessageExplanation {
         values: Vec::new(),
         means,
         leads_to: "Unknown to kq.".to_owned(),
-        action: format!("Read the documentation and the earlier lines of {speaker}."),
+        action: match speaker {
+            LOGRUS => "Read the lines before it in the log of that program.".to_owned(),
+            _ => format!("Read the lines before it in the log of {named}."),
+        },
         misleads: None,
         foreign_cause: None,
         command: None,
@@ -258,6 +262,14 @@ fn attributed(text: &str, speaker: &str) -> MessageExplanation {
         is_cut: false,
         is_explained: false,
         basis: Basis::default(),
+    }
+}
+
+/// Returns the name of a component as it stands in a sentence.
+fn with_article(speaker: &str) -> String {
+    match speaker {
+        "kernel" => format!("the {speaker}"),
+        _ => speaker.to_owned(),
     }
 }
 
@@ -348,10 +360,11 @@ pub(super) fn recognise_line(mut line: Line) -> Result<Known, UnknownMessage> {
 }
 
 /// Returns what a line says of its messages besides their texts.
-fn around(line: &Line, may_be_cut: bool) -> Around<'static> {
+fn around(line: &Line, may_be_cut: bool) -> Around<'_> {
     Around {
         has_error: line.has_error() || line.is_failure() == Some(true),
         is_named: line.program.as_deref().is_some_and(|it| !is_foreign(it)),
+        program: line.program.as_deref(),
         may_be_cut,
         before: &[],
     }
@@ -469,7 +482,7 @@ fn without_server_words(mut found: Vec<(usize, Found)>) -> Vec<(usize, Found)> {
     let mut server = None;
     found.retain(|(text, it)| {
         let row = &table.rows[it.row];
-        if row.id == Some("rpc") {
+        if is_call(row) {
             server = Some(*text);
         }
         server != Some(*text) || !row.is_kubelets()
@@ -488,14 +501,23 @@ fn cause(rows: &[&Row], line: &Line) -> Option<usize> {
     {
         return Some(at);
     }
-    if is_foreign && let Some(at) = first(&|row: &Row| !row.is_kubelets() && !row.is_fragment) {
+    // A gRPC call tells less than what it wraps.
+    let is_of_other = |row: &Row| !row.is_kubelets() && !row.is_fragment;
+    let of_other =
+        || first(&|row| is_of_other(row) && !is_call(row)).or_else(|| first(&is_of_other));
+    if is_foreign && let Some(at) = of_other() {
         return Some(at);
     }
     // A fragment is of whoever repeats it, and tells no reason alone.
     last(&|row: &Row| row.is_kubelets() && !row.is_outer)
         .or_else(|| last(&|row: &Row| row.is_kubelets() && !row.is_wrapper_alone(rows)))
-        .or_else(|| first(&|row: &Row| !row.is_kubelets() && !row.is_outer && !row.is_fragment))
-        .or_else(|| first(&|row: &Row| !row.is_kubelets() && !row.is_fragment))
+        .or_else(|| first(&|row: &Row| is_of_other(row) && !row.is_outer))
+        .or_else(of_other)
+}
+
+/// Returns true for the frame that gRPC puts around the words of a server.
+fn is_call(row: &Row) -> bool {
+    row.id == Some("rpc")
 }
 
 /// Takes the dots of a cut text away.
@@ -537,13 +559,26 @@ impl Known {
         let of_crictl = client.is_some();
         let (of_line_rank, of_line) = self.of_line(row).unzip();
         let [means, leads, action] = of_line.unwrap_or([row.means, decider.leads, decider.action]);
+        // A sentence that points at the words within is followed by what these mean.
+        let told = self.told(row).map(|(_, it)| &self.table.rows[it.row]);
+        let told = told.filter(|it| !(it.is_place || is_call(it)) && of_controller.is_none());
+        let begun = told.and_then(|it| Some((without_pointer(means)?, it)));
+        let means = match begun {
+            Some((begun, told)) => {
+                format!("{}. {}", filled(begun, &facts), own_sentence(&filled(told.means, &facts)))
+            }
+            None => filled(means, &facts),
+        };
+        let of_told = begun.map(|(_, told)| told).filter(|it| !(it.is_outer || it.is_fragment));
+        let action = of_told.filter(|_| !decider.decides).map_or(action, |told| told.action);
+        let [leads, action] = derived.advice.unwrap_or([leads, action]);
         let speaker = match of_crictl {
             true => client.unwrap_or_default().to_owned(),
             false if of_controller.is_some() => "kube-controller-manager".to_owned(),
             false => named_speaker(decider.speaker, &facts),
         };
         MessageExplanation {
-            summary: derived.summary.unwrap_or_else(|| filled(means, &facts)),
+            summary: derived.summary.unwrap_or_else(|| means.clone()),
             message: shown(&self.line.texts.join(": "), LONGEST_SHOWN),
             speaker,
             domain: match decider.is_kubelets() && !of_crictl {
@@ -555,7 +590,7 @@ impl Known {
             versions: versions(row, place.versions),
             wrapped,
             values: facts.iter().cloned().chain(derived.facts).collect(),
-            means: filled(means, &facts),
+            means,
             leads_to: match client.filter(|it| decider.speaker != *it) {
                 Some(client) => {
                     format!("That command of {client} fails; the kubelet asks the runtime itself.")
@@ -627,7 +662,9 @@ impl Known {
                         put(&format!("{} {name}", first.unwrap_or_default()), value, meaning);
                     }
                     Some(meaning) => put(name, value, meaning),
-                    None if is_cause => put("cause", value, "the words of the cause"),
+                    None if is_cause => {
+                        put("cause", without_open_end(value), "the words of the cause");
+                    }
                     None => put(name, value, common(name).unwrap_or("a name in the message")),
                 }
             }
@@ -667,21 +704,32 @@ impl Known {
         self.found.iter().any(inner)
     }
 
+    /// Returns the message that tells the cause within the one that was found: the innermost one of another component that is
+    /// more than a wrapper.
+    fn told(&self, row: &Row) -> Option<&(usize, Found)> {
+        let row_of = |found: &(usize, Found)| &self.table.rows[found.1.row];
+        let others = self.found.iter().enumerate().filter(|(at, found)| {
+            let is_within = *at > self.cause;
+            let is_other = !row_of(found).is_kubelets();
+            // What wraps a message is no cause of it.
+            is_other && (is_within || row.is_kubelets() && !row_of(found).is_outer)
+        });
+        let others: Vec<_> = others.map(|(_, found)| found).collect();
+        let told = others.iter().rev().find(|found| !row_of(found).is_outer);
+        told.or_else(|| others.last()).copied()
+    }
+
     /// Returns the words of another component that the kubelet repeats.
     fn foreign_cause(&self, row: &Row, facts: &[MessageFact]) -> Option<ForeignCause> {
         if !row.is_kubelets() {
             return None;
         }
         let table = self.table;
-        let others = self.found.iter().filter(|(_, it)| !table.rows[it.row].is_kubelets());
-        // The innermost one that is more than a wrapper.
-        let others: Vec<_> = others.collect();
-        let told = others.iter().rev().find(|(_, it)| !table.rows[it.row].is_outer);
-        let (at, found) = told.or_else(|| others.last())?;
+        let (at, found) = self.told(row)?;
         let foreign = &table.rows[found.row];
         Some(ForeignCause {
             speaker: named_speaker(foreign.speaker, facts),
-            text: shown(&self.texts[*at][found.fit.start..], LONGEST_FACT),
+            text: shown(without_open_end(&self.texts[*at][found.fit.start..]), LONGEST_FACT),
             means: filled(foreign.means, facts),
             action: filled(foreign.action, facts),
         })
@@ -717,6 +765,46 @@ fn versions(row: &Row, of_text: String) -> String {
         KubeletVersion::NEWEST.minor,
     );
     if of_text.is_empty() { known } else { of_text }
+}
+
+/// Returns a sentence without its last part, where that only points at the words of the cause: `; its words follow.`
+fn without_pointer(sentence: &str) -> Option<&str> {
+    const POINTERS: [&str; 5] =
+        ["follow.", "follows.", "stands in err.", "stand in err.", "in err."];
+    let at = sentence.rfind([';', ','])?;
+    let last = &sentence[at..];
+    let is_pointer = POINTERS.iter().any(|end| last.ends_with(end)) && !last.contains(" not ");
+    is_pointer.then(|| &sentence[..at])
+}
+
+/// Returns what a message of another component means, within an answer that has said whose it is.
+fn own_sentence(sentence: &str) -> String {
+    let Some(own) = sentence.strip_prefix("Not the kubelet's: ") else {
+        return sentence.to_owned();
+    };
+    let (first, rest) = own.split_at(own.chars().next().map_or(0, char::len_utf8));
+    // The name of a program stays as it is written.
+    let is_article = own.starts_with("the ") || own.starts_with("a ") || own.starts_with("no ");
+    if is_article { format!("{}{rest}", first.to_uppercase()) } else { own.to_owned() }
+}
+
+/// Returns a text without quotes and brackets at its end that are opened nowhere in it.
+fn without_open_end(text: &str) -> &str {
+    let mut text = text.trim_end();
+    while let Some(last) = text.chars().next_back() {
+        let count = |sign: char| text.matches(sign).count();
+        let is_open = match last {
+            '"' => count('"') % 2 == 1,
+            ']' => count('[') < count(']'),
+            ')' => count('(') < count(')'),
+            _ => false,
+        };
+        if !is_open {
+            break;
+        }
+        text = text[..text.len() - last.len_utf8()].trim_end();
+    }
+    text
 }
 
 /// Returns a value without the quotes around it, and without a single one that a cut has left.

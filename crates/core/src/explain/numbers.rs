@@ -1,4 +1,4 @@
-//! Numbers that no template names: ports, places in sources, exit codes and the like.
+//! Numbers and sockets that no template names: ports, places in sources, exit codes and the like.
 
 /// Names the numbers of a text by what stands around them.
 pub(super) fn name_rest(text: &str, put: &mut impl FnMut(&str, &str, &str)) {
@@ -33,6 +33,13 @@ pub(super) fn name_rest(text: &str, put: &mut impl FnMut(&str, &str, &str)) {
                 put(name, &value[..end], meaning);
             }
             rest = after;
+        }
+    }
+    if let Some((_, after)) = text.split_once("dial unix ") {
+        let end = after.find(|c: char| c.is_whitespace() || "\"'".contains(c));
+        let socket = after[..end.unwrap_or(after.len())].trim_end_matches(':');
+        if socket.starts_with('/') {
+            put("socket", socket, "the socket that was to be connected");
         }
     }
     if let Some(code) = grpc_code(text) {
