@@ -46,7 +46,7 @@ pub use read::{
 pub(crate) use schema::field_exists;
 pub use schema::is_list_of_texts;
 pub use schema::{
-    QosReservedError, ReservedError, ReservedProblem, field_names, other_defaults,
+    QosReservedError, ReservedError, ReservedProblem, field_names, field_of_part, other_defaults,
     parse_qos_reserved, parse_reserved_list, path_parts,
 };
 pub use signal::{PressureCondition, Signal, SignalFs, StarvedResource};

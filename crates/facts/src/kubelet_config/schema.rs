@@ -135,6 +135,21 @@ pub fn field_names() -> impl Iterator<Item = &'static str> + Clone {
     FIELDS.iter().map(|(name, ..)| *name).filter(|name| !name.contains('.'))
 }
 
+/// Returns the field that a part of its name stands for: `imageGCHighThresholdPercent` for `imageGCHighThreshold`,
+/// `memorySwap.swapBehavior` for `swapBehavior`; `None`: no field has it.
+pub fn field_of_part(name: &str) -> Option<&'static str> {
+    const LEAST: usize = 4;
+    let begins = |known: &&str| {
+        known.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name))
+    };
+    let ends = |known: &&str| {
+        known.rsplit_once('.').is_some_and(|(_, last)| last.eq_ignore_ascii_case(name))
+    };
+    let mut nested = FIELDS.iter().map(|(name, ..)| *name);
+    let found = || field_names().find(begins).or_else(|| nested.find(ends));
+    (name.len() >= LEAST).then(found)?
+}
+
 /// Returns the fields of the first level whose default differs between two versions, with the default of the first.
 pub fn other_defaults(
     from: KubeletVersion,

@@ -10,7 +10,7 @@ use kq_answer::{Basis, Failure, Warning, WarningCode};
 use kq_facts::config_on_disk::{ConfigContent, ConfigText};
 use kq_facts::devices::CheckpointFact;
 use kq_facts::host::Text;
-use kq_facts::kubelet_config::{Source, field_names, other_defaults, path_parts};
+use kq_facts::kubelet_config::{Source, field_names, field_of_part, other_defaults, path_parts};
 use kq_facts::kubelet_process::{ArgumentFault, KubeletProcess, as_typed};
 use kq_facts::lookup::Lookup;
 use kq_facts::node_object::{NodeObject, NodeTaint};
@@ -326,7 +326,7 @@ fn known_field(change: &Change, name: &str) -> Result<(), Failure> {
         return Ok(());
     }
     let failure = Failure::usage(anyhow!("{change}: KubeletConfiguration has no field {name}"));
-    Err(match nearest(name, field_names()) {
+    Err(match nearest(name, field_names()).or_else(|| field_of_part(name)) {
         Some(near) => failure.hint(format!("did you mean {near}?")),
         None => failure,
     })
