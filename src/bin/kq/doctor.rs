@@ -7,7 +7,7 @@ use crate::node_args::NodeArgs;
 use crate::output_format::{OutputFormat, formats_with};
 use crate::pod_args::NamespaceArgs;
 use crate::source_args::{DeviceFileArgs, SourceArgs, WatchArgs};
-use crate::write::{self, FINDING_NAMES, about_snapshot, fixes};
+use crate::write::{self, FINDING_NAMES, about_node, fixes};
 use anyhow::anyhow;
 use kq_answer::finding_view;
 use kq_cgroup::live::checks::NodeChecks;
@@ -120,8 +120,8 @@ impl Args {
             elsewhere()?;
             return Ok(Code::Missing);
         }
-        let snapshot = self.sources.snapshot.as_deref();
-        let table = |it: &NodeChecks| finding_view::folded(&about_snapshot(&it.items, snapshot));
+        let flags = self.sources.of_commands();
+        let table = |it: &NodeChecks| finding_view::folded(&about_node(&it.items, &flags));
         let wide = |it: &NodeChecks| finding_view::wide(&it.items);
         let names = |it: &NodeChecks| finding_view::names(&it.items);
         self.output.write_or_names(&report, table, wide, names)?;
@@ -129,7 +129,7 @@ impl Args {
             OutputFormat::Wide => report.basis.warnings.iter().for_each(|it| warn(&it.text)),
             // What the warnings say of missing facts stands in the checks.
             OutputFormat::Table => {
-                fixes(&report.items);
+                fixes(&report.items, &flags);
             }
             // A name does not say what was not checked.
             OutputFormat::Name => {
@@ -146,12 +146,13 @@ impl Args {
     /// Shows one pod.
     fn pod(&self, compared: &Compared, pod: &str) -> Result<Code, Failure> {
         let report = pod_report(compared, pod, self.sources.snapshot.is_some())?;
+        let flags = self.sources.of_commands();
         let page = |is_wide| {
+            let flags = &flags;
             move |it: &PodReport| {
                 let mut doc = Doc::from(page(it, is_wide));
                 if !it.findings.is_empty() {
-                    let snapshot = self.sources.snapshot.as_deref();
-                    doc.add_apart(finding_view::folded(&about_snapshot(&it.findings, snapshot)));
+                    doc.add_apart(finding_view::folded(&about_node(&it.findings, flags)));
                 }
                 doc
             }
@@ -160,7 +161,7 @@ impl Args {
         self.output.write_or_names(&report, page(false), page(true), names)?;
         if self.output.is_for_people() {
             tell(&report.basis);
-            fixes(&report.findings);
+            fixes(&report.findings, &flags);
         }
         Ok(match report.has_failed() {
             true => Code::No,

@@ -5,6 +5,7 @@ use crate::guess;
 use crate::output_format::{OutputFormat, formats};
 use crate::progress::waiting;
 use crate::source_args::{GATHERING, SourceArgs};
+use crate::usage::with_sources;
 use crate::write;
 use anyhow::{Error, anyhow};
 use kq_core::explain::lines::{log_lines, message_lines};
@@ -155,7 +156,7 @@ impl Args {
                     && !word.contains(|c: char| c.is_whitespace() || c.is_uppercase()) =>
             {
                 match guess::hint(&["explain", word], 1, &[]) {
-                    Some(about_pod) => failure.hint(about_pod),
+                    Some(about_pod) => failure.hint(with_sources(&about_pod)),
                     None => failure.hint(hint),
                 }
             }

@@ -1,6 +1,7 @@
 //! The flags that name the sources of facts, and those that refresh an answer.
 
 use crate::exit::{Code, Failure, note, tell_all};
+use crate::guess::quoted;
 use crate::kubeconfig_args::ChoiceArgs;
 use crate::node_args::RootArgs;
 use crate::progress::waiting;
@@ -111,6 +112,15 @@ impl SourceArgs {
     /// Returns a flag that has no effect unless a node is queried.
     pub fn first_given(&self) -> Option<&'static str> {
         self.given().next()
+    }
+
+    /// Returns the flags with which another command is about the same node: ` --snapshot FILE`.
+    pub fn of_commands(&self) -> String {
+        let root = self.host_root.as_ref().and_then(|it| it.to_str());
+        let flags = [("snapshot", self.snapshot.as_deref()), ("host-root", root)];
+        let typed =
+            |(name, value): (&str, Option<&str>)| Some(format!(" --{name} {}", quoted(value?)));
+        flags.into_iter().filter_map(typed).collect()
     }
 
     /// Takes a file as the snapshot.

@@ -208,6 +208,7 @@ fn refuse(error: clap::Error) -> ! {
             _ => note("error", &brief(text.trim_start_matches("error: "))),
         }
     }
+    let of_command = of_command.map(|hint| with_sources(&hint));
     for hint in of_command.into_iter().chain(of_variable) {
         note("hint", &brief(&hint));
     }
@@ -271,14 +272,29 @@ fn hint_at_command(error: &clap::Error, typed: &[OsString]) -> Option<String> {
         }
         ErrorKind::UnknownArgument => {
             let flag = invalid_flag(error);
-            let of_flag =
-                || guess::hint_for_flag(flag.as_deref()?, named.command, &named.names, &named.rest);
+            let value = flag.as_deref().and_then(|flag| guess::value_of_flag(flag, &typed));
+            let rest: Vec<&str> =
+                named.rest.iter().copied().filter(|word| Some(*word) != value).collect();
+            let words: Vec<&str> =
+                words.iter().copied().filter(|word| Some(*word) != value).collect();
+            let of_words = || guess::hint(&words, named.names.len(), &named.taken);
+            let of_files = || guess::hint_for_files(named.command, &named.names, &rest);
+            let of_flag = |line: Option<&str>| {
+                let Named { command, names, .. } = &named;
+                guess::hint_for_flag(flag.as_deref()?, command, names, &rest, value, line)
+            };
+            // A file in the wrong place, and a flag of another tool.
+            let of_both = || {
+                let line = of_files()?;
+                of_flag(Some(&line)).or(Some(line))
+            };
+            let of_flag = || of_flag(None);
             let of_typed = || guess::hint_for_files(&all, &[], &typed);
             command_first(&typed).or_else(|| match named.names.as_slice() {
                 [] => of_words().or_else(of_typed).or_else(of_flag),
                 ["what-if"] => of_flag().or_else(of_words),
                 _ if named.command.has_subcommands() => of_flag().or_else(of_words),
-                _ => of_words().or_else(of_files).or_else(of_flag),
+                _ => of_words().or_else(of_both).or_else(of_flag),
             })
         }
         // A file is in the place of something else, unless a flag has a wrong value.
@@ -344,9 +360,17 @@ pub fn with_hint(failure: Failure) -> Failure {
         None => None,
     };
     match hint {
-        Some(hint) => failure.hint_first(hint),
+        Some(hint) => failure.hint_first(with_sources(&hint)),
         None => failure,
     }
+}
+
+/// Returns a hint whose commands are about the node and the pods that the command line names.
+pub fn with_sources(hint: &str) -> String {
+    let typed: Vec<String> =
+        std::env::args_os().skip(1).filter_map(|it| it.into_string().ok()).collect();
+    let typed: Vec<&str> = typed.iter().map(String::as_str).collect();
+    guess::with_typed_flags(hint, &typed, &Cli::command())
 }
 
 /// The command that words begin with.

@@ -7,7 +7,8 @@ use crate::guess;
 use crate::node_args::NodeArgs;
 use crate::output_format::{OutputFormat, formats_with_script};
 use crate::source_args::{DeviceFileArgs, GivenDevicesArgs, SourceArgs};
-use crate::write::{about_snapshot, fixes};
+use crate::usage::with_sources;
+use crate::write::{about_node, fixes};
 use kq_core::fleet::NodeDisruptions;
 use kq_core::question::what_if::{ChangeFiles, NodeState, at_any_restart, what_if, what_if_needs};
 use kq_core::what_if::change::Change;
@@ -103,7 +104,7 @@ impl Args {
                 // A kind of change with words that it does not take.
                 _ => guess::of_table(&asked, 3, &[]),
             };
-            let hint = guessed.or_else(|| error.hint());
+            let hint = guessed.map(|it| with_sources(&it)).or_else(|| error.hint());
             let failure = Failure::usage(error);
             hint.into_iter().fold(failure, Failure::hint)
         })?;
@@ -128,10 +129,10 @@ impl Args {
             true => at_any_restart(&before, &answer, &changes),
             false => Vec::new(),
         };
-        let snapshot = self.sources.snapshot.as_deref();
+        let flags = self.sources.of_commands();
         let table = |it: &WhatIf| {
-            let items = about_snapshot(&it.items, snapshot);
-            table_but_for(&WhatIf { items, ..it.clone() }, &about_snapshot(&others, snapshot))
+            let items = about_node(&it.items, &flags);
+            table_but_for(&WhatIf { items, ..it.clone() }, &about_node(&others, &flags))
         };
         self.output.write_or_names(&answer, table, wide, lines)?;
         match self.output {
@@ -143,7 +144,7 @@ impl Args {
                 tell(&answer.basis);
                 let open: Vec<_> =
                     answer.items.iter().filter(|it| it.is_problem()).cloned().collect();
-                fixes(&open);
+                fixes(&open, &flags);
             }
             _ => {}
         }

@@ -7,7 +7,7 @@ use crate::output_format::{OutputFormat, formats};
 use crate::pod_args::{NamespaceArgs, TraceArgs};
 use crate::progress::waiting;
 use crate::source_args::{GATHERING, SourceArgs};
-use crate::write::{about_snapshot, fixes};
+use crate::write::{about_node, fixes};
 use anyhow::anyhow;
 use kq_core::question::cgroup::Compared;
 use kq_core::question::doctor::{PodReport, node_checks_needs, pod_report};
@@ -83,14 +83,15 @@ impl Args {
                 .hint("--live asks this machine as well")),
         };
         let answer = PodWhy::of(end, report)?;
+        let flags = self.sources.of_commands();
         let table = |answer: &PodWhy| {
-            let findings = about_snapshot(&answer.findings, self.sources.snapshot.as_deref());
-            table(&PodWhy { findings, ..answer.clone() })
+            let findings = about_node(&answer.findings, &flags);
+            table(&PodWhy { findings, ..answer.clone() }, &flags)
         };
-        self.output.write(&answer, table, wide)?;
+        self.output.write(&answer, table, |it| wide(it, &flags))?;
         if self.output.is_for_people() {
             tell(&answer.basis);
-            fixes(&answer.findings);
+            fixes(&answer.findings, &flags);
         }
         Ok(match (answer.explains(), answer.basis.missing.is_empty()) {
             (true, _) => Code::Answered,

@@ -195,12 +195,14 @@ pub fn confirm(question: &str) -> Result<(), Failure> {
 /// What `-o name` prints of findings.
 pub const FINDING_NAMES: &str = "The subjects of the problems, such as pod/NAMESPACE/NAME or node";
 
-/// Shows findings with their advice, and returns the exit code. `nothing` is said where there are none.
+/// Shows findings with their advice, and returns the exit code. `nothing` is said where there are none; `flags`: those with
+/// which a command is about the same node.
 pub fn findings<A: Answer>(
     output: OutputFormat,
     lint: &A,
     items: &[Finding],
     nothing: Option<String>,
+    flags: &str,
 ) -> Result<Code, Failure> {
     match output {
         OutputFormat::Exchange(Exchange::Sarif) => {
@@ -232,35 +234,36 @@ pub fn findings<A: Answer>(
         tell(lint.basis());
     }
     if is_table {
-        fixes(items);
+        fixes(items, flags);
     }
     Ok(code_of(lint, items))
 }
 
 /// Tells how to mend what was found, unless each finding stands above with its own advice.
-pub fn fixes(items: &[Finding]) {
+pub fn fixes(items: &[Finding], flags: &str) {
     let (layout, order) = style();
     if layout.screen.width.is_none() || order.is_some() {
-        advice(items).iter().for_each(|advice| note("fix", advice));
+        advice(&with_flags(items, flags)).iter().for_each(|advice| note("fix", advice));
     }
 }
 
-/// Returns findings for a terminal, where their commands are pasted: they ask about the same snapshot.
-pub fn about_snapshot(items: &[Finding], snapshot: Option<&str>) -> Vec<Finding> {
+/// Returns findings for a terminal, where their commands are pasted: they ask about the same node.
+pub fn about_node(items: &[Finding], flags: &str) -> Vec<Finding> {
+    match style().0.screen.width {
+        Some(_) => with_flags(items, flags),
+        None => items.to_vec(),
+    }
+}
+
+/// Returns findings whose commands have the flags with which they are about the same node.
+fn with_flags(items: &[Finding], flags: &str) -> Vec<Finding> {
     let mut items = items.to_vec();
-    let Some(path) = snapshot.filter(|_| style().0.screen.width.is_some()) else { return items };
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@:,".contains(c);
-    let path = match path.chars().all(is_plain) {
-        true => path.to_owned(),
-        false => format!("'{}'", path.replace('\'', "'\\''")),
-    };
     // A snapshot cannot be changed.
-    let takes_it = |command: &String| {
+    let takes_them = |command: &String| {
         command.starts_with("kq ") && !command.contains("--snapshot") && !command.contains(" apply")
     };
-    for command in items.iter_mut().filter_map(|it| it.command.as_mut()).filter(|it| takes_it(it)) {
-        command.push_str(&format!(" --snapshot {path}"));
-    }
+    let commands = items.iter_mut().filter_map(|it| it.command.as_mut());
+    commands.filter(|it| takes_them(it)).for_each(|command| command.push_str(flags));
     items
 }
 

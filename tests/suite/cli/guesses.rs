@@ -55,7 +55,11 @@ fn what_people_type_first_leads_to_the_command() {
     assert!(rows > 80, "{rows}");
 }
 
-/// What people who know other tools type, and the line of standard error that leads them on. `SNAPSHOT` and `MANIFEST` are files.
+/// The configuration of a kubelet.
+const CONFIG: &str = "examples/upgrade/kubelet-1.36.yaml";
+
+/// What people who know other tools type, and the line of standard error that leads them on. `SNAPSHOT`, `MANIFEST` and
+/// `CONFIG` are files.
 #[test]
 fn words_of_other_tools_get_the_hint_that_leads_on() {
     let table = repository().join("tests/suite/cli/first_words.tsv");
@@ -63,6 +67,7 @@ fn words_of_other_tools_get_the_hint_that_leads_on() {
     let put = |text: &str| {
         text.replace("SNAPSHOT", "examples/night/worker-3.json")
             .replace("MANIFEST", "examples/web.yaml")
+            .replace("CONFIG", CONFIG)
     };
     let mut wrong = Vec::new();
     for line in table.lines() {

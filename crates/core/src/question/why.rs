@@ -149,19 +149,21 @@ impl PodWhy {
 }
 
 /// Shows what happened, the findings, and the evidence.
-pub fn table(answer: &PodWhy) -> Doc {
-    shown(answer, false)
+///
+/// `flags`: those with which a command is about the same node.
+pub fn table(answer: &PodWhy, flags: &str) -> Doc {
+    shown(answer, false, flags)
 }
 
 /// Shows the UIDs as well, and all of each finding.
-pub fn wide(answer: &PodWhy) -> Doc {
-    shown(answer, true)
+pub fn wide(answer: &PodWhy, flags: &str) -> Doc {
+    shown(answer, true, flags)
 }
 
-fn shown(answer: &PodWhy, is_wide: bool) -> Doc {
+fn shown(answer: &PodWhy, is_wide: bool, flags: &str) -> Doc {
     let mut doc = Doc::headed(&answer.headline().with(&answer.basis).text);
     if let Some(end) = answer.happened() {
-        doc.add(view::reasons(end, is_wide));
+        doc.add(view::reasons(end, is_wide, flags));
         doc.extend(answer.said.iter().map(|said| format!("do: {}", said.action)));
     }
     if !answer.findings.is_empty() {

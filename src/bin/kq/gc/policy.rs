@@ -84,6 +84,7 @@ impl LintArgs {
         let files = self.node.kubelet.is_config_given();
         let node = self.node.gather(Needs { files, ..gc_lint_needs() })?;
         let lint = gc_lint(&node);
-        findings(self.output, &lint, &lint.items, None)
+        let flags = self.node.kubelet.sources.of_commands();
+        findings(self.output, &lint, &lint.items, None, &flags)
     }
 }

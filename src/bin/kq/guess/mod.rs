@@ -1,8 +1,10 @@
 //! What people type before they know the commands, and the command that answers.
 
+mod carried;
 mod file;
 mod table;
 
+pub use carried::{quoted, with_typed_flags};
 pub use file::{FileKind, hint_for_files};
 
 use clap::{Command, CommandFactory};
@@ -57,11 +59,14 @@ pub fn hint(words: &[&str], named: usize, taken: &[&str]) -> Option<String> {
 }
 
 /// Returns the hint for a flag that a command does not have. `names`: the words of the command, `rest`: what follows them.
+/// `value`: the word behind the flag, `with_file`: the command line that takes a file that is among the words.
 pub fn hint_for_flag(
     flag: &str,
     command: &Command,
     names: &[&str],
     rest: &[&str],
+    value: Option<&str>,
+    with_file: Option<&str>,
 ) -> Option<String> {
     let flag = flag.split('=').next().unwrap_or_default();
     let bare = flag.trim_start_matches('-');
@@ -88,16 +93,46 @@ pub fn hint_for_flag(
         let is_are = if holders.len() == 1 { "has" } else { "have" };
         return Some(format!("kq {} {} {is_are} {flag}", names.join(" "), holders.join(", ")));
     }
-    let (_, hint) = FLAGS.iter().find(|(flags, _)| flags.split(' ').any(|it| it == flag))?;
     let known: Vec<&str> = command.get_arguments().filter_map(clap::Arg::get_long).collect();
-    let named = hint.split(' ').filter_map(|word| word.strip_prefix("--"));
-    let has_all = named
-        .map(|it| it.trim_end_matches([',', ';']))
-        .all(|it| it == "version" || known.contains(&it));
+    let has_all = |hint: &str| {
+        let named = hint.split(' ').filter_map(|word| word.strip_prefix("--"));
+        named
+            .map(|it| it.trim_end_matches([',', ';']))
+            .all(|it| it == "version" || known.contains(&it))
+    };
+    // `LINE -o json`: the line as it was typed, with another flag.
+    let letter = |hint: &str| {
+        let word = hint.strip_prefix("LINE -")?.split(' ').next()?;
+        word.chars().next().filter(|_| word.len() == 1)
+    };
+    let has_letters = |hint: &str| {
+        letter(hint).is_none_or(|it| command.get_arguments().any(|arg| arg.get_short() == Some(it)))
+    };
+    let (_, hint) = FLAGS
+        .iter()
+        .find(|(flags, hint)| flags.split(' ').any(|it| it == flag) && has_letters(hint))?;
+    let has_all = has_all(hint);
+    let hint = value.map_or_else(|| (*hint).to_owned(), |value| put(hint, "VALUE", value));
+    let hint = hint.as_str();
+    // The file is named with another flag than that of the hint.
+    if let Some(line) = with_file {
+        return (letter(hint).is_some() && has_all).then(|| put(hint, "LINE", line));
+    }
     let takes_pod = command.get_positionals().next().is_some() || !hint.contains("a pod is named");
-    let rest = if hint.contains("a pod is named") { rest } else { &[] };
+    let keeps_rest = hint.contains("a pod is named") || letter(hint).is_some();
+    let rest = if keeps_rest { rest } else { &[] };
     let line = std::iter::once("kq").chain(names.iter().copied()).chain(rest.iter().copied());
     (has_all && takes_pod).then(|| put(hint, "LINE", &line.collect::<Vec<_>>().join(" ")))
+}
+
+/// Returns the word behind a flag, where the flag is another tool's and takes one.
+pub fn value_of_flag<'t>(flag: &str, typed: &[&'t str]) -> Option<&'t str> {
+    let takes = |(flags, hint): &(&str, &str)| {
+        hint.contains("VALUE") && flags.split(' ').any(|it| it == flag)
+    };
+    FLAGS.iter().find(|row| takes(row))?;
+    let at = typed.iter().position(|word| *word == flag)?;
+    typed.get(at + 1).copied().filter(|word| !word.starts_with('-'))
 }
 
 /// Returns the hint for one word that is none of kq's: the name of a pod.
@@ -282,6 +317,11 @@ fn stands_for(placeholder: &str, word: &str) -> Option<usize> {
             return (FileKind::of(word)? == FileKind::Snapshot).then_some(5);
         }
         "CONFIG" => return (FileKind::of(word)? == FileKind::Config).then_some(5),
+        "SIGNAL" => {
+            let ends = [".available", ".inodesFree"];
+            return ends.iter().any(|it| word.ends_with(it)).then_some(5);
+        }
+        "REASON" => return reason(word).map(|_| 5),
         "FILE" => FileKind::of(word).is_some_and(|kind| kind != FileKind::Snapshot),
         "VERSION" => return is_version().then_some(5),
         "AMOUNT" => has_digit_first,
@@ -362,6 +402,10 @@ mod tests {
             ("POD", "1.37", false),
             ("POD", "node.json", false),
             ("POD", "--pod", false),
+            ("SIGNAL", "nodefs.available", true),
+            ("SIGNAL", "pods.spec", false),
+            ("REASON", "OOMKilled", true),
+            ("REASON", "cart-0", false),
             ("FILE", "node.json", true),
             ("FILE", "cart-0", false),
             ("VERSION", "v1.37.2", true),
@@ -384,7 +428,7 @@ mod tests {
             ("describe pod shop/web", "kq doctor shop/web"),
             ("kubectl get pods", "kq cgroup show"),
             ("probe test cart-0", "kq probe run cart-0"),
-            ("gc now", "kq gc dry-run; kq gc apply removes them"),
+            ("gc now", "kq gc dry-run lists them, kq gc apply removes them"),
             ("what-if maxPods=50", "kq what-if set maxPods=50"),
             ("what-if imagefs.available=5Gi", "kq what-if set evictionHard.imagefs.available=5Gi"),
             ("whatif restart", "kq what-if kubelet-restart"),

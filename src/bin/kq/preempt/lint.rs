@@ -60,6 +60,7 @@ impl LintArgs {
         let selection = asked.selection_on(&node, [])?;
         let lint = preemption_lint(&node, &selection);
         let nothing = format!("nothing found in {} pods", lint.pods);
-        findings(self.output, &lint, &lint.items, Some(nothing))
+        let flags = self.node.sources.of_commands();
+        findings(self.output, &lint, &lint.items, Some(nothing), &flags)
     }
 }

@@ -83,7 +83,8 @@ impl WhyArgs {
             gather_traces(&spec, &pod, &files, &|snapshot| sources.show(snapshot))
         })?;
         let answer = preemption_cause(&traces, &pod)?;
-        output.write(&answer, table, wide)?;
+        let flags = sources.of_commands();
+        output.write(&answer, |it| table(it, &flags), |it| wide(it, &flags))?;
         if output.is_for_people() {
             tell(&answer.basis);
         }

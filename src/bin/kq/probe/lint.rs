@@ -66,6 +66,7 @@ impl Args {
         let lint = probed.lint(self.pod.is_none());
         let pods = probed.pods.len();
         let nothing = format!("nothing found in {} probes of {pods} pods", lint.probes);
-        findings(self.output, &lint, &lint.items, Some(nothing))
+        let flags = self.node.kubelet.sources.of_commands();
+        findings(self.output, &lint, &lint.items, Some(nothing), &flags)
     }
 }

@@ -6,28 +6,28 @@ use kq_output::doc::Doc;
 use kq_output::table::{Column, Rows, Table, or_dash};
 use kq_output::units::age;
 
-/// Shows the evidence, and what follows from it.
-pub fn table(answer: &PreemptionCause) -> Doc {
-    shown(answer, false)
+/// Shows the evidence, and what follows from it. `flags`: those with which a command is about the same node.
+pub fn table(answer: &PreemptionCause, flags: &str) -> Doc {
+    shown(answer, false, flags)
 }
 
 /// Shows the UIDs as well.
-pub fn wide(answer: &PreemptionCause) -> Doc {
-    shown(answer, true)
+pub fn wide(answer: &PreemptionCause, flags: &str) -> Doc {
+    shown(answer, true, flags)
 }
 
 /// What others wrote comes last: it can be long, and nothing of it is cut.
-fn shown(answer: &PreemptionCause, is_wide: bool) -> Doc {
-    let mut doc =
-        Doc::headed(&answer.headline().with(&answer.basis).text).and(reasons(answer, is_wide));
+fn shown(answer: &PreemptionCause, is_wide: bool, flags: &str) -> Doc {
+    let mut doc = Doc::headed(&answer.headline().with(&answer.basis).text)
+        .and(reasons(answer, is_wide, flags));
     if !answer.evidence.is_empty() {
         doc.add_apart(evidence(answer));
     }
     doc
 }
 
-/// Returns why it happened, for which pods, and what to ask next.
-pub fn reasons(answer: &PreemptionCause, is_wide: bool) -> Doc {
+/// Returns why it happened, for which pods, and what to ask next. `flags`: those with which a command is about the same node.
+pub fn reasons(answer: &PreemptionCause, is_wide: bool, flags: &str) -> Doc {
     let mut doc = Doc::default();
     doc.extend(answer.uid.iter().filter(|_| is_wide).map(|uid| format!("uid: {uid}")));
     doc.line(format!("because: {}", answer.because));
@@ -39,7 +39,9 @@ pub fn reasons(answer: &PreemptionCause, is_wide: bool) -> Doc {
     }
     if let (Some(container), Some(probe)) = (&answer.container, answer.probe) {
         let pod = &answer.pod;
-        doc.line(format!("next: kq probe plan {pod} --container {container} --type {probe}"));
+        doc.line(format!(
+            "next: kq probe plan {pod} --container {container} --type {probe}{flags}"
+        ));
     }
     doc
 }
