@@ -7,6 +7,7 @@ pub mod json_path;
 pub mod metrics;
 pub mod order;
 pub mod screen;
+pub mod shell;
 pub mod table;
 pub mod terminal;
 pub mod tree;

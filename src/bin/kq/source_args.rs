@@ -1,7 +1,6 @@
 //! The flags that name the sources of facts, and those that refresh an answer.
 
 use crate::exit::{Code, Failure, note, tell_all};
-use crate::guess::quoted;
 use crate::kubeconfig_args::ChoiceArgs;
 use crate::node_args::RootArgs;
 use crate::progress::waiting;
@@ -15,6 +14,7 @@ use kq_facts::snapshot::{PodSource, Snapshot};
 use kq_k8s::duration::GoDuration;
 use kq_node::source_order::NodeInQuestion;
 use kq_node::{DeviceFiles, Environment, NodeSpec};
+use kq_output::shell::quoted;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -42,6 +42,7 @@ use kq_facts::pod_selector::Selection;
 use kq_facts::snapshot::Snapshot;
 use kq_k8s::pod::ResourceName;
 use kq_managers::list::Asked;
+use kq_output::shell::quoted;
 use kq_probe::subject::subjects;
 use kq_report::{Answered, Cgroup, CpuTime, Devices, NoAnswer, NodeAnswers, Reply, names};
 use std::collections::{BTreeMap, BTreeSet};
@@ -172,15 +173,6 @@ fn title(snapshot: &Snapshot) -> Vec<(&'static str, String)> {
     title.extend(capacity("memory").map(|memory| ("memory", memory)));
     title.extend(snapshot.pods.value().map(|pods| ("pods", pods.pods.len().to_string())));
     title
-}
-
-/// Quotes a word for a shell, where it needs it.
-fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@,+%".contains(c);
-    match !word.is_empty() && word.chars().all(is_plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
-    }
 }
 
 /// Returns flags as a shell reads them: `--snapshot FILE`.
@@ -383,16 +375,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_quoted_for_a_shell() {
-        for (word, expected) in [
-            ("a/b-1.json", "a/b-1.json"),
-            ("a b", "'a b'"),
-            ("", "''"),
-            ("it's", "'it'\\''s'"),
-            ("$(x)", "'$(x)'"),
-        ] {
-            assert_eq!(quoted(word), expected);
-        }
+    fn flags_are_written_for_a_shell() {
         assert_eq!(flags([("--snapshot", "a b"), ("--set", "x=1")]), " --snapshot 'a b' --set x=1");
     }
 }

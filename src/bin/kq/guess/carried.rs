@@ -1,6 +1,7 @@
 //! The flags that were typed, put into the commands of a hint: they name the node and the pods that the hint is about.
 
 use clap::{Arg, Command};
+use kq_output::shell::quoted;
 
 /// The flags that say which node and which pods are meant, and in which form an answer is written.
 const CARRIED: &[&str] = &[
@@ -97,7 +98,7 @@ fn command_line(text: &str, flags: &[Typed<'_>], all: &Command) -> String {
         // A file may stand there without its flag.
         let value = flag.words.get(1);
         let has_value = || words[named..end].iter().any(|word| Some(word) == value);
-        if !has_value() && !words[..end].iter().any(|word| is_there(&word)) {
+        if !has_value() && !words[..end].iter().any(|word| is_there(word)) {
             line.extend(flag.words.iter().map(|word| quoted(word)));
         }
     }
@@ -155,15 +156,6 @@ fn argument<'c>(command: &'c Command, name: &str) -> Option<&'c Arg> {
 fn argument_below<'c>(all: &'c Command, name: &str) -> Option<&'c Arg> {
     argument(all, name)
         .or_else(|| all.get_subcommands().find_map(|command| argument_below(command, name)))
-}
-
-/// Returns a word as a shell takes it.
-pub fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@:,=%".contains(c);
-    match word.chars().all(is_plain) && !word.is_empty() {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
-    }
 }
 
 #[cfg(test)]

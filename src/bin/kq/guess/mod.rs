@@ -4,7 +4,7 @@ mod carried;
 mod file;
 mod table;
 
-pub use carried::{quoted, with_typed_flags};
+pub use carried::with_typed_flags;
 pub use file::{FileKind, hint_for_files};
 
 use clap::{Command, CommandFactory};

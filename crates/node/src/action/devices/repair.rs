@@ -19,6 +19,7 @@ use kq_io::host::{ReadError, host_root};
 use kq_io::kubelet_process::{FindKubeletError, Suspect, suspects};
 use kq_linux::device_plugin::folder::KUBELET_SOCKET;
 use kq_managers::repair::{DeviceRepair, Done, RepairPlan, Request, entries, plan};
+use kq_output::shell::quoted;
 use std::path::{Path, PathBuf};
 
 /// The options of a repair.
@@ -305,15 +306,6 @@ fn of_read(error: CheckpointFileError, target: &Target) -> Failure {
 
 fn joined(root: &Path, path: &str) -> String {
     root.join(path.trim_start_matches('/')).to_string_lossy().into_owned()
-}
-
-/// Returns a path as a shell takes it.
-fn quoted(path: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@,".contains(c);
-    match path.chars().all(is_plain) {
-        true => path.to_owned(),
-        false => format!("'{}'", path.replace('\'', r"'\''")),
-    }
 }
 
 /// Checks the node's processes and the plugin socket for a kubelet that owns the file.
