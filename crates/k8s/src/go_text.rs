@@ -234,6 +234,28 @@ fn hex_float(text: &str) -> Option<f32> {
     Some((value as f64 * 2_f64.powi(power)) as f32)
 }
 
+/// Returns bytes with each `%41` as the byte that it stands for; other text stays.
+pub fn percent_decoded(text: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((first, after)) = rest.split_first() {
+        let hex = after.get(..2).and_then(|hex| std::str::from_utf8(hex).ok());
+        // A sign is no digit, though a number may begin with one.
+        let hex = hex.filter(|hex| hex.bytes().all(|digit| digit.is_ascii_hexdigit()));
+        match (first, hex.and_then(|hex| u8::from_str_radix(hex, 16).ok())) {
+            (b'%', Some(byte)) => {
+                bytes.push(byte);
+                rest = after.get(2..).unwrap_or_default();
+            }
+            _ => {
+                bytes.push(*first);
+                rest = after;
+            }
+        }
+    }
+    bytes
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -284,6 +306,7 @@ mod tests {
             "\"'\u{e9}\u{301}\\u00a0\\u00ad\\u200b\\u2028\\ue000\u{1f600}\\U0010ffff\""
         );
         assert_eq!(quote_bytes(b"a\xff\xc3(z\xe2\x82"), r#""a\xff\xc3(z\xe2\x82""#);
+        assert_eq!(percent_decoded(b"a%40b%+1%4%"), b"a@b%+1%4%");
         assert_eq!(parse_bool("T"), Ok(true));
         assert!(parse_bool("yes").is_err());
     }

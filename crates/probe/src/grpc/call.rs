@@ -9,7 +9,7 @@ use super::health::decode_response;
 use super::status::{code_of_reset, http2_error_name};
 use super::{GrpcCode, GrpcStatus};
 use crate::Cause;
-use kq_k8s::go_text::quote;
+use kq_k8s::go_text::{percent_decoded, quote};
 use std::borrow::Cow;
 
 /// The largest message that grpc-go's client reads (`defaultClientMaxReceiveMessageSize`).
@@ -238,7 +238,7 @@ fn read_fields<'f>(
             }
             "grpc-encoding" => encoding = value.to_vec(),
             "grpc-status" => code = read_code(value)?,
-            "grpc-message" => message = decode_message(value),
+            "grpc-message" => message = percent_decoded(value),
             _ => {}
         }
     }
@@ -267,28 +267,6 @@ fn read_code(value: &[u8]) -> Result<u32, CallFailure> {
         );
         CallFailure::own(GrpcCode::Unknown, text)
     })
-}
-
-/// Decodes the text of a status (`decodeGrpcMessage`): `%41` is a byte, other text stays.
-fn decode_message(value: &[u8]) -> Vec<u8> {
-    let mut message = Vec::with_capacity(value.len());
-    let mut rest = value;
-    while let Some((byte, after)) = rest.split_first() {
-        let hex = after.get(..2).and_then(|hex| std::str::from_utf8(hex).ok());
-        let hex = hex.filter(|hex| hex.bytes().all(|digit| digit.is_ascii_hexdigit()));
-        let decoded = hex.and_then(|hex| u8::from_str_radix(hex, 16).ok());
-        match (byte, decoded) {
-            (b'%', Some(decoded)) => {
-                message.push(decoded);
-                rest = after.get(2..).unwrap_or_default();
-            }
-            _ => {
-                message.push(*byte);
-                rest = after;
-            }
-        }
-    }
-    message
 }
 
 /// Returns the code that stands for a status of HTTP (`HTTPStatusConvTab`).

@@ -268,7 +268,7 @@ proptest::proptest! {
         for part in &parts {
             scan.read(part);
             let _ = decode_response(part);
-            let _ = decode_message(part);
+            let _ = percent_decoded(part);
             let _ = read_code(part);
             if call.data(part).is_some() {
                 break;

@@ -8,6 +8,7 @@ use super::headers::Headers;
 use super::host;
 use super::request::HttpProbeRequest;
 use super::url::UserInfo;
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 use kq_k8s::go_text::quote_bytes;
 
 /// A request that can be sent.
@@ -81,7 +82,7 @@ impl HttpProbeRequest {
             && headers.first("Authorization").is_empty()
         {
             let password = password.as_deref().unwrap_or_default();
-            let credentials = base64(&[name.as_slice(), b":", password].concat());
+            let credentials = BASE64_STANDARD.encode([name.as_slice(), b":", password].concat());
             headers.set("Authorization", format!("Basic {credentials}").as_bytes());
         }
         headers
@@ -204,39 +205,9 @@ fn crumbs(value: &[u8]) -> Vec<Vec<u8>> {
     crumbs
 }
 
-/// Returns bytes in base64 with padding.
-fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for chunk in bytes.chunks(3) {
-        let byte = |at: usize| chunk.get(at).map_or(0, |byte| u32::from(*byte));
-        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
-        for at in 0..4_usize {
-            let digit = (bits >> (18 - 6 * at)) & 63;
-            let known = DIGITS.get(digit as usize).filter(|_| at <= chunk.len());
-            text.push(known.map_or('=', |digit| char::from(*digit)));
-        }
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn base64_is_padded() {
-        for (bytes, expected) in [
-            ("", ""),
-            ("f", "Zg=="),
-            ("fo", "Zm8="),
-            ("foo", "Zm9v"),
-            ("user:pass", "dXNlcjpwYXNz"),
-            ("\u{ff}\u{3ff}?>", "w7/Pvz8+"),
-        ] {
-            assert_eq!(base64(bytes.as_bytes()), expected);
-        }
-    }
 
     #[test]
     fn cookies_crumble() {

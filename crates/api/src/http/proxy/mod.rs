@@ -17,6 +17,7 @@ use hyper::Uri;
 use hyper::header::HeaderValue;
 use hyper_util::client::legacy::connect::proxy::{SocksV5, Tunnel};
 use hyper_util::rt::TokioIo;
+use kq_k8s::go_text::percent_decoded;
 use kq_output::credentials;
 use std::future::{Ready, ready};
 use std::io;
@@ -193,23 +194,7 @@ fn reason(error: &(dyn std::error::Error + 'static)) -> String {
 
 /// Returns a user or a password as it is meant: `%40` is `@`.
 fn decoded(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((first, others)) = rest.split_first() {
-        let hex = others.get(..2).and_then(|hex| str::from_utf8(hex).ok());
-        let byte = hex.and_then(|hex| u8::from_str_radix(hex, 16).ok());
-        match (first, byte) {
-            (b'%', Some(byte)) => {
-                bytes.push(byte);
-                rest = &others[2..];
-            }
-            _ => {
-                bytes.push(*first);
-                rest = others;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
+    String::from_utf8_lossy(&percent_decoded(text.as_bytes())).into_owned()
 }
 
 #[cfg(test)]
