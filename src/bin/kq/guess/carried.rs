@@ -98,7 +98,7 @@ fn command_line(text: &str, flags: &[Typed<'_>], all: &Command) -> String {
         // A file may stand there without its flag.
         let value = flag.words.get(1);
         let has_value = || words[named..end].iter().any(|word| Some(word) == value);
-        if !has_value() && !words[..end].iter().any(|word| is_there(word)) {
+        if !has_value() && !words[..end].iter().any(is_there) {
             line.extend(flag.words.iter().map(|word| quoted(word)));
         }
     }
