@@ -114,8 +114,8 @@ impl ExplainArgs {
             tell(&answer.basis);
         }
         Ok(match () {
-            () if answer.start_error.is_some() => Code::No,
             () if !answer.basis.missing.is_empty() => Code::Missing,
+            () if answer.start_error.is_some() => Code::No,
             () if answer.explanation.admitted => Code::Answered,
             () => Code::No,
         })
