@@ -184,8 +184,7 @@ fn cgroup_values(node: &Answers, found: &mut Vec<String>) {
         .filter(|it| matches!(text(&it["verdict"]).as_str(), "DRIFT" | "MISSING" | "EXTRA"))
         .map(|it| key(&it["cgroup"], &it["file"]))
         .collect();
-    // doctor shows ten.
-    differ(found, "values", &json!(of_doctor.len()), &json!(of_diff.len().min(10)));
+    differ(found, "values", &json!(of_doctor.len()), &json!(of_diff.len()));
     let more: Vec<_> = of_doctor.difference(&of_diff).collect();
     differ(found, "only in doctor", &json!(more), &json!([]));
 }
