@@ -148,21 +148,21 @@ impl RuntimeVersion {
     ///
     /// containerd does since 2.0, CRI-O since 1.28.
     pub fn tells_driver(&self) -> Option<bool> {
-        let first = match self.runtime_name.as_str() {
-            "containerd" => (2, 0),
-            "cri-o" => (1, 28),
-            _ => return None,
-        };
-        Some(self.numbers()? >= first)
+        self.is_at_least((2, 0), (1, 28))
     }
 
     /// Returns true if this runtime can mount images as volumes; `None`: unknown to kq.
     ///
     /// containerd has them since 2.1, CRI-O since 1.31.
     pub fn has_image_volumes(&self) -> Option<bool> {
+        self.is_at_least((2, 1), (1, 31))
+    }
+
+    /// Returns true for this minor version of containerd or CRI-O, or a later one; `None`: it is neither.
+    fn is_at_least(&self, containerd: (u32, u32), cri_o: (u32, u32)) -> Option<bool> {
         let first = match self.runtime_name.as_str() {
-            "containerd" => (2, 1),
-            "cri-o" => (1, 31),
+            "containerd" => containerd,
+            "cri-o" => cri_o,
             _ => return None,
         };
         Some(self.numbers()? >= first)

@@ -60,37 +60,23 @@ impl<'n> RestartedContainers<'n> {
             own.and_then(|own| own.get(&*container.name)).is_some_and(|runs| *runs)
         };
         let is_known = own.is_some();
-        let moved: Vec<&Container> = match self.moves_cgroups {
-            true => all().filter(|it| !is_known || runs(it)).collect(),
-            false => Vec::new(),
-        };
-        if !moved.is_empty() {
-            return named(RestartCause::CgroupsMoved, moved);
-        }
-        let resized: Vec<&Container> = match self.resizes_unrecorded(pod) {
-            true => all()
-                .filter(|it| !is_known || runs(it))
-                .filter(|it| self.restarts_when_resized(pod, it) && !self.is_recorded(pod, it))
-                .collect(),
-            false => Vec::new(),
-        };
-        if !resized.is_empty() {
-            return named(RestartCause::ResizePolicy, resized);
-        }
-        let otherwise: Vec<&Container> = match self.resizes_unrecorded(pod) {
-            true => all()
-                .filter(|it| !is_known || runs(it))
-                .filter(|it| self.is_recorded_otherwise(pod, it))
-                .collect(),
-            false => Vec::new(),
-        };
-        if !otherwise.is_empty() {
-            return named(RestartCause::Resize, otherwise);
-        }
-        if !is_known || pod.spec.restart_policy == "Never" {
-            return None;
-        }
-        named(RestartCause::NotRunning, all().filter(|it| !runs(it)).collect())
+        // What is not known to run is taken to.
+        let running = |applies: bool| all().filter(move |it| applies && (!is_known || runs(it)));
+        let resizes = self.resizes_unrecorded(pod);
+        let is_idle = is_known && pod.spec.restart_policy != "Never";
+        named(RestartCause::CgroupsMoved, running(self.moves_cgroups).collect())
+            .or_else(|| {
+                let anew = running(resizes)
+                    .filter(|it| self.restarts_when_resized(pod, it) && !self.is_recorded(pod, it));
+                named(RestartCause::ResizePolicy, anew.collect())
+            })
+            .or_else(|| {
+                let other = running(resizes).filter(|it| self.is_recorded_otherwise(pod, it));
+                named(RestartCause::Resize, other.collect())
+            })
+            .or_else(|| {
+                named(RestartCause::NotRunning, all().filter(|it| is_idle && !runs(it)).collect())
+            })
     }
 
     /// Returns true for a pod of the folder of manifests, if the kubelet reads another one. It ends what runs and no source has
