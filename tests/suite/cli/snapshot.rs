@@ -61,6 +61,12 @@ fn answers_alike(node: &Node, flags: &str) {
 #[track_caller]
 fn answers_alike_in(node: &Node, flags: &str, formats: &[&str]) {
     let (plain, packed) = (store(node, flags, "node.json"), store(node, flags, "node.json.zst"));
+    // The commands that an answer names are about the same node: the flag that says which goes.
+    let root = format!(" --host-root {}", node.root().display());
+    let sources = [root, format!(" --snapshot {packed}"), format!(" --snapshot {plain}")];
+    let beside_looks = |ran: Ran, format: &str| {
+        sources.iter().fold(beside_looks(ran, format), |text, source| text.replace(source, ""))
+    };
     for question in questions(node) {
         for format in formats {
             let question = format!("{question} -o{format}");
