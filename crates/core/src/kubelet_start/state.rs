@@ -10,7 +10,6 @@ use kq_facts::checkpoint::{StateFile, dra as claims, pod_allocation};
 use kq_facts::host::Text;
 use kq_facts::kubelet_config::ValidationError;
 use kq_k8s::cpuset::CpuSet;
-use kq_k8s::feature_gates::Gate;
 use kq_k8s::kubelet_rules::KubeletRules;
 use kq_managers::cpu_manager::{StartError, StateError};
 use kq_managers::memory_manager::{KnownMemory, MemoryJudgement};
@@ -40,10 +39,10 @@ fn path(folder: &str, file: StateFile) -> String {
 
 /// Checks `dra_manager_state`, when the manager is created.
 pub(super) fn dra(start: &Start<'_>, found: &mut StartExamination) {
-    if !start.read.gates.enabled(Gate::DynamicResourceAllocation) {
+    let file = StateFile::Dra;
+    if !file.is_read_at_start(start.read.gates) {
         return;
     }
-    let file = StateFile::Dra;
     let Some(text) = text(start, found, file) else { return };
     if let Err(refusal) = claims::load(text.as_bytes()).outcome {
         let error = match start.facts.version().creates_resource_claim_cache() {
@@ -63,21 +62,15 @@ pub(super) fn dra(start: &Start<'_>, found: &mut StartExamination) {
 pub(super) fn pods(start: &Start<'_>, found: &mut StartExamination) {
     let Start { facts, read, .. } = start;
     let folder = start.folder();
-    // 1.32 has one file for both, and reads it only with the gate.
-    if !facts.version().has_two_files_of_pods() {
-        if read.gates.enabled(Gate::InPlacePodVerticalScaling)
-            && let Some(text) = text(start, found, StateFile::PodStatus)
-            && let Err(refusal) = pod_allocation::load_v1_32(text.as_bytes()).outcome
-        {
-            let file = StateFile::PodStatus;
-            let refusal = file.refusal(&refusal.to_string(), folder);
-            panics(found, Stage::Create, folder, file, &refusal);
-        }
-        return;
+    // 1.32 has one file for both.
+    let file = StateFile::PodStatus;
+    if file.is_read_at_start(read.gates)
+        && let Some(text) = text(start, found, file)
+        && let Err(refusal) = pod_allocation::load_v1_32(text.as_bytes()).outcome
+    {
+        panics(found, Stage::Create, folder, file, &file.refusal(&refusal.to_string(), folder));
     }
-    let is_on =
-        facts.version().always_stores_pods() || read.gates.enabled(Gate::InPlacePodVerticalScaling);
-    if !is_on {
+    if !StateFile::AllocatedPods.is_read_at_start(read.gates) {
         return;
     }
     // `NewMainKubelet` makes the allocation manager before the one of the runtime, which has the actuated resources since 1.35.

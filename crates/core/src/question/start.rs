@@ -24,6 +24,7 @@ use kq_facts::overrides::Overrides;
 use kq_facts::pod_selector::Selection;
 use kq_facts::runtime::RuntimeFacts;
 use kq_facts::snapshot::Snapshot;
+use kq_k8s::feature_gates::FeatureGates;
 use kq_k8s::pod::ResourceName;
 use kq_k8s::qos::QosClass;
 use kq_k8s::quantity::{Format, Quantity};
@@ -49,6 +50,8 @@ pub struct KubeletStart {
     pub refuses_config: bool,
     /// The state files with which it does not start, each with its words.
     pub refused_files: Vec<(StateFile, String)>,
+    /// The state files that it does not read.
+    pub unread_files: BTreeSet<StateFile>,
 }
 
 /// Returns whether a node's kubelet would start now, with the files, flags and machine that it has.
@@ -162,12 +165,16 @@ impl KubeletStart {
             findings.push((StartFinding::Unknown { reason, text: None }, None));
             starts = None;
         }
+        let gates = examination.gates.unwrap_or_else(|| FeatureGates::for_version(version));
+        let unread_files =
+            StateFile::ALL.into_iter().filter(|file| !file.is_read_at_start(gates)).collect();
         Self {
             starts,
             findings,
             not_examined: examination.unknown.clone(),
             refuses_config: problems().any(|it| is_of_config(&it.rule)),
             refused_files: problems().filter_map(refused_file).collect(),
+            unread_files,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The state files, the kubelet's names for them, and its messages for not starting.
 
+use kq_k8s::feature_gates::{FeatureGates, Gate};
 use kq_k8s::go_text::quote;
 use serde::{Serialize, Serializer};
 use std::fmt;
@@ -62,6 +63,21 @@ impl StateFile {
     /// Returns the file of a name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|file| file.name() == name)
+    }
+
+    /// Returns true if a kubelet with these gates reads the file when it starts.
+    pub fn is_read_at_start(self, gates: FeatureGates) -> bool {
+        let version = gates.version();
+        let resizes = gates.enabled(Gate::InPlacePodVerticalScaling);
+        match self {
+            Self::Devices | Self::Cpu | Self::Memory => true,
+            Self::Dra => gates.enabled(Gate::DynamicResourceAllocation),
+            // Until 1.32 one file has the resources of all pods.
+            Self::PodStatus => !version.has_two_files_of_pods() && resizes,
+            Self::AllocatedPods | Self::ActuatedPods => {
+                version.has_two_files_of_pods() && (version.always_stores_pods() || resizes)
+            }
+        }
     }
 
     /// Returns the kubelet's full message about a file that it rejects. `folder` is its root folder.

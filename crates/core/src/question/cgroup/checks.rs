@@ -1,12 +1,10 @@
 //! The checks of a node: sources, kubelet, runtime, cgroups.
 
 use super::Compared;
-use crate::question::devices::verify::{has_one_file_of_pods, unread_state_files};
 use crate::question::start::KubeletStart;
 use kq_answer::{Finding, WarningCode};
 use kq_cgroup::live::checks::{CheckInput, NextStart, checks};
 use kq_cgroup::live::difference::{Verdict, summary};
-use kq_facts::checkpoint::StateFile;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Checks the sources and the cgroups of a node. `lists_drift`: each value that drifts is a finding of its own, so that no check counts them.
@@ -19,18 +17,13 @@ pub fn cgroup_checks(compared: &Compared, start: &KubeletStart, lists_drift: boo
     let incomplete = live.unknown_pods().map(|it| it.text);
     let ignored = live.kubelet.warnings.iter().filter(|it| it.code == WarningCode::IgnoredField);
     let ignored: Vec<&str> = ignored.map(|it| it.text.as_str()).collect();
-    let mut unread_files = unread_state_files(live);
-    if !has_one_file_of_pods(live) {
-        // A kubelet of 1.33 or later leaves the file of 1.32 where it is.
-        unread_files.insert(StateFile::PodStatus);
-    }
     checks(CheckInput {
         start: NextStart {
             fails: start.starts == Some(false),
             refuses_config: start.refuses_config,
             refuses_state_file: !start.refused_files.is_empty(),
         },
-        unread_files: &unread_files,
+        unread_files: &start.unread_files,
         ignored: &ignored,
         snapshot: &live.snapshot,
         node: &compared.settings,

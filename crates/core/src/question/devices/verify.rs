@@ -14,11 +14,10 @@ use kq_facts::node::Node;
 use kq_facts::node_pods::NodePods;
 use kq_facts::read_error::ReadError;
 use kq_facts::snapshot::Snapshot;
-use kq_k8s::feature_gates::{Gate, gate_state};
+use kq_k8s::feature_gates::gate_state;
 use kq_managers::memory_manager::KnownMemory;
 use kq_managers::verify::{Content, StateFileContent, Verification, VerifyContext};
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 
 /// The kubelet's folder unless a source names another.
 pub const KUBELET_FOLDER: &str = DEFAULT_ROOT_DIR;
@@ -31,7 +30,7 @@ pub fn verify_files(
     start: Option<&KubeletStart>,
 ) -> Verification {
     let pods = NodePods::of(&node.snapshot);
-    let mut answer = Verification::of(files, &known(node, &pods, start.is_some()));
+    let mut answer = Verification::of(files, &known(node, &pods, start));
     if let Some(start) = start {
         for (file, error) in &start.refused_files {
             answer.refused_at_start(*file, error.clone());
@@ -118,12 +117,17 @@ fn stored_devices(snapshot: &Snapshot) -> Content<'_> {
 }
 
 /// Until 1.32 the kubelet remembers pods in one file.
-pub fn has_one_file_of_pods(node: &Node) -> bool {
+fn has_one_file_of_pods(node: &Node) -> bool {
     !node.kubelet.version.has_two_files_of_pods()
 }
 
 /// Collects the facts other than the files.
-fn known<'n>(node: &'n Node, pods: &'n NodePods<'n>, is_of_node: bool) -> VerifyContext<'n> {
+fn known<'n>(
+    node: &'n Node,
+    pods: &'n NodePods<'n>,
+    start: Option<&KubeletStart>,
+) -> VerifyContext<'n> {
+    let is_of_node = start.is_some();
     let config = &node.kubelet.config;
     let says = |field: &str| node.knows_config || node.kubelet.origins.contains_key(field);
     // With the option, reserved CPUs are in no set.
@@ -141,7 +145,7 @@ fn known<'n>(node: &'n Node, pods: &'n NodePods<'n>, is_of_node: bool) -> Verify
         strict_cpu_reservation: strict,
         memory_policy: says("memoryManagerPolicy").then_some(config.memory_manager_policy.as_str()),
         layouts: KnownLayouts::of(&node.kubelet.rules),
-        unread: if is_of_node { unread_state_files(node) } else { BTreeSet::new() },
+        unread: start.map(|start| start.unread_files.clone()).unwrap_or_default(),
         // Before 1.36 there is no gate that could be on.
         knows_gates: says("featureGates")
             || node.kubelet.version_origin != Origin::Assumed
@@ -156,23 +160,6 @@ fn known<'n>(node: &'n Node, pods: &'n NodePods<'n>, is_of_node: bool) -> Verify
         cpus: node.snapshot.host.cpus().ok().filter(|_| is_of_node),
         pods: Some(pods),
     }
-}
-
-/// Returns the files that the node's kubelet does not read at its start.
-pub fn unread_state_files(node: &Node) -> BTreeSet<StateFile> {
-    let (version, gates) = (node.kubelet.version, node.kubelet.rules.gates);
-    let mut unread = BTreeSet::new();
-    if !gates.enabled(Gate::DynamicResourceAllocation) {
-        unread.insert(StateFile::Dra);
-    }
-    let stores = version.always_stores_pods() || gates.enabled(Gate::InPlacePodVerticalScaling);
-    if has_one_file_of_pods(node) || !stores {
-        unread.extend([StateFile::AllocatedPods, StateFile::ActuatedPods]);
-    }
-    if has_one_file_of_pods(node) && !stores {
-        unread.insert(StateFile::PodStatus);
-    }
-    unread
 }
 
 /// Collects what the memory manager compares its state with.
