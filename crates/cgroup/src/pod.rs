@@ -23,14 +23,6 @@ use kq_k8s::resources::{
 };
 use std::collections::BTreeMap;
 
-#[derive(Clone, Debug)]
-pub struct PodCgroup {
-    /// The name; with `cgroupsPerQOS: false` it is the root, and nothing is created.
-    pub name: CgroupName,
-    /// The requested settings.
-    pub config: ResourceConfig,
-}
-
 pub use kq_facts::workloads::effective_uid;
 
 /// Returns the name of a pod's cgroup.
@@ -273,7 +265,7 @@ pub fn has_pinned_pod(pod: &Pod, settings: &CgroupSettings) -> bool {
 }
 
 fn pod_containers(pod: &Pod) -> impl Iterator<Item = &Container> {
-    pod.spec.init_containers.iter().chain(&pod.spec.containers)
+    pod.spec.init_and_containers()
 }
 
 /// Returns true if a container of a Guaranteed pod gets exclusive CPUs: with a whole number of CPUs, and not in

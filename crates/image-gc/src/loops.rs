@@ -47,10 +47,6 @@ impl Garbage {
     }
 }
 
-/// How long the kubelet waits before it looks for new and used images again, apart from collecting any
-/// (`Start` in `pkg/kubelet/images/image_gc_manager.go`).
-pub const IMAGE_DETECTION_INTERVAL: GoDuration = GoDuration(5 * GoDuration::MINUTE.0);
-
 /// One of the kubelet's loops between two runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GcLoop {

@@ -120,6 +120,10 @@ pub fn effective(config: &KubeletConfiguration, version: KubeletVersion) -> Effe
     effective_with_flags(config, version, &BTreeSet::new())
 }
 
+fn is_zero<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
 /// As [`effective`]; the flags have set these fields after the defaults, so that a zero or an empty text stays.
 pub fn effective_with_flags(
     config: &KubeletConfiguration,
@@ -128,14 +132,17 @@ pub fn effective_with_flags(
 ) -> EffectiveConfiguration {
     let version = version.known().used();
     let absent = defaults(version);
-    let text = |name: &str, field: &Option<String>, default: &Option<String>| {
-        let given = field.as_ref().filter(|text| !text.is_empty() || by_flag.contains(name));
-        given.or(default.as_ref()).cloned().unwrap_or_default()
-    };
-    let duration = |name: &str, field: Option<GoDuration>, default: Option<GoDuration>| {
-        let given = field.filter(|given| given.0 != 0 || by_flag.contains(name));
-        given.or(default).unwrap_or_default()
-    };
+    // The kubelet takes a zero and an empty text for an absent field, unless a flag has set it.
+    macro_rules! given {
+        ($field:ident) => {
+            config.$field.as_ref().or(absent.$field.as_ref()).cloned().unwrap_or_default()
+        };
+        ($field:ident, $name:literal) => {{
+            let given = config.$field.as_ref();
+            let given = given.filter(|it| !is_zero(*it) || by_flag.contains($name));
+            given.or(absent.$field.as_ref()).cloned().unwrap_or_default()
+        }};
+    }
     let merge = version.merges_default_eviction_settings()
         && config.merge_default_eviction_settings.unwrap_or(false);
     let eviction_hard = match &config.eviction_hard {
@@ -149,123 +156,54 @@ pub fn effective_with_flags(
     };
     let swap = config.memory_swap.as_ref().and_then(|swap| swap.swap_behavior.clone());
     EffectiveConfiguration {
-        cgroup_driver: text("cgroupDriver", &config.cgroup_driver, &absent.cgroup_driver),
-        cgroup_root: text("cgroupRoot", &config.cgroup_root, &absent.cgroup_root),
-        cgroups_per_qos: config.cgroups_per_qos.or(absent.cgroups_per_qos).unwrap_or_default(),
-        container_runtime_endpoint: text(
-            "containerRuntimeEndpoint",
-            &config.container_runtime_endpoint,
-            &absent.container_runtime_endpoint,
-        ),
-        cpu_cfs_quota: config.cpu_cfs_quota.or(absent.cpu_cfs_quota).unwrap_or_default(),
-        cpu_cfs_quota_period: config
-            .cpu_cfs_quota_period
-            .or(absent.cpu_cfs_quota_period)
-            .unwrap_or_default(),
-        cpu_manager_policy: text(
-            "cpuManagerPolicy",
-            &config.cpu_manager_policy,
-            &absent.cpu_manager_policy,
-        ),
-        cpu_manager_policy_options: config.cpu_manager_policy_options.clone().unwrap_or_default(),
-        enforce_node_allocatable: config
-            .enforce_node_allocatable
-            .as_ref()
-            .or(absent.enforce_node_allocatable.as_ref())
-            .cloned()
-            .unwrap_or_default(),
+        cgroup_driver: given!(cgroup_driver, "cgroupDriver"),
+        cgroup_root: given!(cgroup_root, "cgroupRoot"),
+        cgroups_per_qos: given!(cgroups_per_qos),
+        container_runtime_endpoint: given!(container_runtime_endpoint, "containerRuntimeEndpoint"),
+        cpu_cfs_quota: given!(cpu_cfs_quota),
+        cpu_cfs_quota_period: given!(cpu_cfs_quota_period),
+        cpu_manager_policy: given!(cpu_manager_policy, "cpuManagerPolicy"),
+        cpu_manager_policy_options: given!(cpu_manager_policy_options),
+        enforce_node_allocatable: given!(enforce_node_allocatable),
         eviction_hard,
-        eviction_max_pod_grace_period: config
-            .eviction_max_pod_grace_period
-            .or(absent.eviction_max_pod_grace_period)
-            .unwrap_or_default(),
-        eviction_minimum_reclaim: config.eviction_minimum_reclaim.clone().unwrap_or_default(),
-        eviction_pressure_transition_period: duration(
-            "evictionPressureTransitionPeriod",
-            config.eviction_pressure_transition_period,
-            absent.eviction_pressure_transition_period,
+        eviction_max_pod_grace_period: given!(eviction_max_pod_grace_period),
+        eviction_minimum_reclaim: given!(eviction_minimum_reclaim),
+        eviction_pressure_transition_period: given!(
+            eviction_pressure_transition_period,
+            "evictionPressureTransitionPeriod"
         ),
-        eviction_soft: config.eviction_soft.clone().unwrap_or_default(),
-        eviction_soft_grace_period: config.eviction_soft_grace_period.clone().unwrap_or_default(),
-        fail_cgroup_v1: config.fail_cgroup_v1.or(absent.fail_cgroup_v1).unwrap_or_default(),
-        fail_swap_on: config.fail_swap_on.or(absent.fail_swap_on).unwrap_or_default(),
-        feature_gates: config.feature_gates.clone().unwrap_or_default(),
-        image_gc_high_threshold_percent: config
-            .image_gc_high_threshold_percent
-            .or(absent.image_gc_high_threshold_percent)
-            .unwrap_or_default(),
-        image_gc_low_threshold_percent: config
-            .image_gc_low_threshold_percent
-            .or(absent.image_gc_low_threshold_percent)
-            .unwrap_or_default(),
-        image_maximum_gc_age: config.image_maximum_gc_age.unwrap_or_default(),
-        // In a file, a minimum age of zero counts as unset.
-        image_minimum_gc_age: duration(
-            "imageMinimumGCAge",
-            config.image_minimum_gc_age,
-            absent.image_minimum_gc_age,
-        ),
-        kube_reserved: config.kube_reserved.clone().unwrap_or_default(),
-        kube_reserved_cgroup: text(
-            "kubeReservedCgroup",
-            &config.kube_reserved_cgroup,
-            &absent.kube_reserved_cgroup,
-        ),
-        kubelet_cgroups: text("kubeletCgroups", &config.kubelet_cgroups, &absent.kubelet_cgroups),
-        local_storage_capacity_isolation: config
-            .local_storage_capacity_isolation
-            .or(absent.local_storage_capacity_isolation)
-            .unwrap_or_default(),
-        max_pods: config
-            .max_pods
-            .filter(|pods| *pods != 0 || by_flag.contains("maxPods"))
-            .or(absent.max_pods)
-            .unwrap_or_default(),
-        memory_manager_policy: text(
-            "memoryManagerPolicy",
-            &config.memory_manager_policy,
-            &absent.memory_manager_policy,
-        ),
-        memory_reservation_policy: text(
-            "memoryReservationPolicy",
-            &config.memory_reservation_policy,
-            &absent.memory_reservation_policy,
-        ),
+        eviction_soft: given!(eviction_soft),
+        eviction_soft_grace_period: given!(eviction_soft_grace_period),
+        fail_cgroup_v1: given!(fail_cgroup_v1),
+        fail_swap_on: given!(fail_swap_on),
+        feature_gates: given!(feature_gates),
+        image_gc_high_threshold_percent: given!(image_gc_high_threshold_percent),
+        image_gc_low_threshold_percent: given!(image_gc_low_threshold_percent),
+        image_maximum_gc_age: given!(image_maximum_gc_age),
+        image_minimum_gc_age: given!(image_minimum_gc_age, "imageMinimumGCAge"),
+        kube_reserved: given!(kube_reserved),
+        kube_reserved_cgroup: given!(kube_reserved_cgroup, "kubeReservedCgroup"),
+        kubelet_cgroups: given!(kubelet_cgroups, "kubeletCgroups"),
+        local_storage_capacity_isolation: given!(local_storage_capacity_isolation),
+        max_pods: given!(max_pods, "maxPods"),
+        memory_manager_policy: given!(memory_manager_policy, "memoryManagerPolicy"),
+        memory_reservation_policy: given!(memory_reservation_policy, "memoryReservationPolicy"),
         memory_throttling_factor: config
             .memory_throttling_factor
             .or(absent.memory_throttling_factor),
         merge_default_eviction_settings: merge,
         pod_pids_limit: config.pod_pids_limit.or(absent.pod_pids_limit).unwrap_or(-1).max(-1),
-        pods_per_core: config.pods_per_core.or(absent.pods_per_core).unwrap_or_default(),
-        qos_reserved: config.qos_reserved.clone().unwrap_or_default(),
-        reserved_system_cpus: text(
-            "reservedSystemCPUs",
-            &config.reserved_system_cpus,
-            &absent.reserved_system_cpus,
-        ),
+        pods_per_core: given!(pods_per_core),
+        qos_reserved: given!(qos_reserved),
+        reserved_system_cpus: given!(reserved_system_cpus, "reservedSystemCPUs"),
         single_process_oom_kill: config.single_process_oom_kill,
-        static_pod_path: text("staticPodPath", &config.static_pod_path, &absent.static_pod_path),
+        static_pod_path: given!(static_pod_path, "staticPodPath"),
         swap_behavior: swap.unwrap_or_default(),
-        system_cgroups: text("systemCgroups", &config.system_cgroups, &absent.system_cgroups),
-        system_reserved: config.system_reserved.clone().unwrap_or_default(),
-        system_reserved_cgroup: text(
-            "systemReservedCgroup",
-            &config.system_reserved_cgroup,
-            &absent.system_reserved_cgroup,
-        ),
-        topology_manager_policy: text(
-            "topologyManagerPolicy",
-            &config.topology_manager_policy,
-            &absent.topology_manager_policy,
-        ),
-        topology_manager_policy_options: config
-            .topology_manager_policy_options
-            .clone()
-            .unwrap_or_default(),
-        topology_manager_scope: text(
-            "topologyManagerScope",
-            &config.topology_manager_scope,
-            &absent.topology_manager_scope,
-        ),
+        system_cgroups: given!(system_cgroups, "systemCgroups"),
+        system_reserved: given!(system_reserved),
+        system_reserved_cgroup: given!(system_reserved_cgroup, "systemReservedCgroup"),
+        topology_manager_policy: given!(topology_manager_policy, "topologyManagerPolicy"),
+        topology_manager_policy_options: given!(topology_manager_policy_options),
+        topology_manager_scope: given!(topology_manager_scope, "topologyManagerScope"),
     }
 }

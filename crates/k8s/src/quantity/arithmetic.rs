@@ -5,7 +5,7 @@
 //! `AsScaledInt64` of `amount.go`, `scaledValue` of `scale_int.go`.
 
 use super::parse::MAX_DIGITS;
-use super::{Amount, Decimal, Format, Quantity, power_of_ten, small_power_of_ten};
+use super::{Amount, Decimal, Quantity, power_of_ten, small_power_of_ten};
 use num_bigint::BigInt;
 use num_traits::{Signed, ToPrimitive, Zero};
 use std::cmp::Ordering;
@@ -119,13 +119,6 @@ impl Quantity {
         if other.compare(self) == Ordering::Greater {
             self.clone_from(other);
         }
-    }
-
-    /// Returns the amount as a format prints it, dropping a kept text.
-    pub fn with_format(mut self, format: Format) -> Self {
-        self.format = format;
-        self.forget_text();
-        self
     }
 
     pub(super) fn to_decimal(&self) -> Decimal {

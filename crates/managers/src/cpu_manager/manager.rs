@@ -133,11 +133,6 @@ impl CpuManager {
         self.policy.as_ref()
     }
 
-    /// Returns the static policy, to set what it remembers.
-    pub fn static_policy_mut(&mut self) -> Option<&mut StaticPolicy> {
-        self.policy.as_mut()
-    }
-
     pub fn state(&self) -> &CpuState {
         &self.state
     }

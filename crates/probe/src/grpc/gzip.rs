@@ -2,6 +2,7 @@
 //! (`encoding/gzip` and `decompress` of `rpc_util.go`).
 
 use super::{GrpcCode, GrpcStatus};
+use kq_facts::checkpoint::go_dump::crc32;
 use miniz_oxide::inflate::TINFLStatus;
 use miniz_oxide::inflate::core::inflate_flags::TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF;
 use miniz_oxide::inflate::core::{DecompressorOxide, decompress};
@@ -134,16 +135,6 @@ fn inflate(rest: &mut &[u8], plain: &mut Vec<u8>, most: usize) -> Result<(), Inf
     }
 }
 
-/// Returns the checksum of gzip (CRC-32 of IEEE 802.3).
-fn crc32(bytes: &[u8]) -> u32 {
-    let step = |sum: u32, byte: &u8| {
-        (0..8).fold(sum ^ u32::from(*byte), |sum, _| {
-            sum >> 1 ^ if sum & 1 == 1 { 0xedb8_8320 } else { 0 }
-        })
-    };
-    !bytes.iter().fold(u32::MAX, step)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -167,7 +158,6 @@ mod tests {
 
     #[test]
     fn members_are_read_one_after_the_other() {
-        assert_eq!(crc32(b"123456789"), 0xcbf4_3926);
         assert_eq!(gunzip(&stored(b"abc"), 3), Ok(b"abc".to_vec()));
         let two = [stored(b"abc"), stored(b"def")].concat();
         assert_eq!(gunzip(&two, 6), Ok(b"abcdef".to_vec()));
