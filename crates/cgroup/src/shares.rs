@@ -14,7 +14,7 @@ use kq_k8s::quantity::Quantity;
 use kq_output::metrics::{Labels, Metrics, number};
 use kq_output::screen::Tone;
 use kq_output::table::{Column, Rows, Table, or_dash};
-use kq_output::units::bar;
+use kq_output::units::{bar, first_few};
 use num_rational::BigRational;
 use num_traits::{ToPrimitive, Zero};
 use serde::{Serialize, Serializer};
@@ -209,12 +209,7 @@ pub fn shares<'p>(
 /// Returns the first few of many names and the number of the others; `None` without names.
 fn first_of(names: &[String]) -> Option<String> {
     const SHOWN: usize = 3;
-    let shown = names.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
-    match names.len() {
-        0 => None,
-        1..=SHOWN => Some(shown),
-        all => Some(format!("{shown} and {} more", all - SHOWN)),
-    }
+    (!names.is_empty()).then(|| first_few(SHOWN, names))
 }
 
 /// A reserved cgroup has no containers: what runs in it is given as a sibling.

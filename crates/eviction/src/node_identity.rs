@@ -5,6 +5,7 @@ use kq_answer::{Missing, MissingFact, Warning, WarningCode};
 use kq_facts::stats_summary::{PodReference, PodStats, StatsByPod};
 use kq_facts::workloads::effective_uid;
 use kq_k8s::pod::Pod;
+use kq_output::units::and_more;
 use std::collections::BTreeSet;
 
 /// The node of an answer.
@@ -159,11 +160,7 @@ pub(super) fn strangers(input: &RankInput<'_>) -> Option<Warning> {
     match strangers.as_slice() {
         [] => None,
         [first, others @ ..] => {
-            let others = match others.len() {
-                0 => String::new(),
-                1 => " and one other".to_owned(),
-                count => format!(" and {count} others"),
-            };
+            let others = and_more(others.len());
             let text = format!(
                 "stats of pods that cannot be evicted: {first}{others}; the kubelet ranks only its own \
                  active pods"

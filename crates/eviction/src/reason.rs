@@ -6,7 +6,7 @@ use super::reclaim_outcome::ReclaimFunction;
 use kq_answer::reason::Reason;
 use kq_facts::kubelet_config::{PressureCondition, Signal, StarvedResource};
 use kq_k8s::duration::GoDuration;
-use kq_output::units::{bytes, counted};
+use kq_output::units::{bytes, counted, first_few};
 use std::fmt;
 
 /// How many names are listed before the rest is counted.
@@ -277,12 +277,7 @@ impl fmt::Display for PodName {
 
 /// Returns the names, shortened to the first few.
 pub(super) fn listed(names: &[String]) -> String {
-    match names.get(NAMED..) {
-        Some(others) if !others.is_empty() => {
-            format!("{} and {} others", names[..NAMED].join(", "), others.len())
-        }
-        _ => names.join(", "),
-    }
+    first_few(NAMED, names)
 }
 
 fn soft(grace_period: GoDuration) -> String {

@@ -16,6 +16,7 @@ use kq_answer::origin::Origin;
 use kq_answer::warning::Warning;
 use kq_k8s::duration::GoDuration;
 use kq_k8s::pod::Pod;
+use kq_output::units::and_more;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -220,10 +221,7 @@ pub fn incomplete(
     let is_known = |uid: &str| known.contains(uid);
     let mut unknown = sandboxes.iter().filter(|sandbox| sandbox.ready && !is_known(&sandbox.uid));
     let first = unknown.next()?;
-    let others = match unknown.count() {
-        0 => String::new(),
-        others => format!(" and {others} others"),
-    };
+    let others = and_more(unknown.count());
     let why = match source {
         PodSource::Runtime => "the runtime has names only".to_owned(),
         source => format!("they are not in {source}"),

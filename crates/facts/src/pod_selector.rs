@@ -6,6 +6,7 @@ use kq_answer::{Failure, Missing, MissingFact};
 use kq_k8s::label_selector::LabelSelector;
 use kq_k8s::nearest::nearest;
 use kq_k8s::pod::Pod;
+use kq_output::units::first_few;
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -95,11 +96,8 @@ pub fn is_uid(name: &str) -> bool {
 /// Returns the failure for a name that several pods have: their namespaces tell them apart, else their UIDs.
 pub fn several_pods<'p>(name: &str, pods: impl IntoIterator<Item = &'p Pod>) -> Failure {
     let pods: Vec<&Pod> = pods.into_iter().collect();
-    let listed = |all: Vec<String>| match all.len().saturating_sub(NAMED_PODS) {
-        0 => all.join(", "),
-        more => format!("{} and {more} more", all[..NAMED_PODS].join(", ")),
-    };
-    let full = |pod: &&Pod| format!("{}/{}", pod.metadata.namespace, pod.metadata.name);
+    let listed = |all: Vec<String>| first_few(NAMED_PODS, all);
+    let full = |pod: &&Pod| pod.metadata.qualified_name();
     let names: BTreeSet<String> = pods.iter().map(full).collect();
     let (differ, count) = (names.len() > 1, pods.len());
     let hint = match differ {

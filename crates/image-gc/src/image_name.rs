@@ -9,6 +9,7 @@ use crate::cycle::image_key;
 use kq_facts::runtime::Image;
 use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::nearest::nearest;
+use kq_output::units::and_more;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -129,8 +130,7 @@ impl ImageNameError {
             Self::Unknown { nearest, .. } if nearest.is_empty() => None,
             Self::Unknown { nearest, .. } => Some(format!("there is {}", nearest.join(", "))),
             Self::Ambiguous { candidates, count, .. } => {
-                let more = count.saturating_sub(candidates.len());
-                let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+                let more = and_more(count.saturating_sub(candidates.len()));
                 Some(format!("they are {}{more}", candidates.join(", ")))
             }
             Self::Short { .. } => Some("kq gc images -o wide shows the ids".to_owned()),

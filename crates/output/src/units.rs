@@ -84,6 +84,21 @@ pub fn counted(number: usize, one: &str) -> String {
     format!("{number} {plural}")
 }
 
+/// Returns the first few of many: `a, b and 3 more`.
+pub fn first_few<T: fmt::Display>(most: usize, names: impl IntoIterator<Item = T>) -> String {
+    let mut names = names.into_iter();
+    let named: Vec<String> = names.by_ref().take(most).map(|it| it.to_string()).collect();
+    named.join(", ") + &and_more(names.count())
+}
+
+/// Counts what is not named: ` and 3 more`, or nothing.
+pub fn and_more(count: usize) -> String {
+    match count {
+        0 => String::new(),
+        count => format!(" and {count} more"),
+    }
+}
+
 /// Returns a place: `1st`, `2nd`, `11th`.
 pub fn ordinal(number: usize) -> String {
     let end = match (number % 100, number % 10) {

@@ -6,6 +6,7 @@ use kq_k8s::pod::ResourceName;
 use kq_output::doc::Doc;
 use kq_output::screen::Tone;
 use kq_output::table::{Column, Rows, Table, or_dash};
+use kq_output::units::and_more;
 use std::iter;
 
 /// Shows who is taken in again.
@@ -106,10 +107,8 @@ fn of(compared: &ComparedAnew, amount: i64) -> String {
 fn takers(line: &ComparedAnew) -> String {
     let named = |it: &Taker| format!("{} {}", it.pod, of(line, it.amount));
     let named: Vec<String> = line.taken_by.iter().map(named).collect();
-    match (named.is_empty(), line.more_takers) {
-        (true, _) => "-".to_owned(),
-        (false, 0) => named.join(", "),
-        (false, 1) => format!("{} and one other", named.join(", ")),
-        (false, more) => format!("{} and {more} others", named.join(", ")),
+    match named.is_empty() {
+        true => "-".to_owned(),
+        false => named.join(", ") + &and_more(line.more_takers),
     }
 }

@@ -8,6 +8,7 @@ use super::victims::VisitResult;
 use crate::{Check, CheckResult, shown};
 use kq_output::doc::Doc;
 use kq_output::table::{Column, Rows, Table, or_dash};
+use kq_output::units::first_few;
 use std::sync::Arc;
 
 /// How many pods that could go in a victim's place are named.
@@ -91,12 +92,7 @@ fn note(victim: &Victim) -> String {
 
 /// Returns which pods could go in a victim's place; of many, the first.
 pub(super) fn named_ties(ties: &[Arc<str>]) -> Option<String> {
-    let named = ties.get(..NAMED).unwrap_or(ties).join(", ");
-    match ties.len() {
-        0 => None,
-        count if count > NAMED => Some(format!("or, as equal: {named} and {} more", count - NAMED)),
-        _ => Some(format!("or, as equal: {named}")),
-    }
+    (!ties.is_empty()).then(|| format!("or, as equal: {}", first_few(NAMED, ties)))
 }
 
 /// Shows every round, who is spared, and what is written to the victims, as well.

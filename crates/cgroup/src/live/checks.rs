@@ -24,6 +24,7 @@ use kq_facts::snapshot::Snapshot;
 use kq_facts::workloads::Workloads;
 use kq_k8s::pod::Pod;
 use kq_output::metrics::Metrics;
+use kq_output::units::first_few;
 use serde::Serialize;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -187,7 +188,7 @@ impl<'a> CheckInput<'a> {
 
     /// Walks over the pods that have not ended.
     fn active_pods(&self) -> impl Iterator<Item = &'a Pod> {
-        let ended = |pod: &Pod| matches!(pod.status.phase.as_str(), "Succeeded" | "Failed");
+        let ended = |pod: &Pod| pod.status.has_ended();
         self.pods.iter().copied().filter(move |pod| !ended(pod))
     }
 }
@@ -195,11 +196,7 @@ impl<'a> CheckInput<'a> {
 /// Returns the first few of many, and the number of the others.
 fn first_of(names: &[String]) -> String {
     const SHOWN: usize = 3;
-    let shown = names.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
-    match names.len().saturating_sub(SHOWN) {
-        0 => shown,
-        more => format!("{shown} and {more} more"),
-    }
+    first_few(SHOWN, names)
 }
 
 /// The checks of a node as a value: what `-o json` and `-o yaml` print.

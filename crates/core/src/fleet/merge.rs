@@ -3,7 +3,7 @@
 use super::outcome::{NodeOutcome, NodeResult, Reply};
 use kq_answer::{Basis, Headline, Missing, MissingFact, Warning, WarningCode, answer};
 use kq_output::terminal::brief;
-use kq_output::units::counted;
+use kq_output::units::{counted, first_few};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::cmp::Reverse;
@@ -190,12 +190,7 @@ fn most_often<'r>(rows: impl Iterator<Item = &'r ResultRow>) -> String {
     if let [(only, _)] = counts.as_slice() {
         return (*only).to_owned();
     }
-    let named = counts.iter().take(NAMED).map(|(result, count)| format!("{result} ({count})"));
-    let named = named.collect::<Vec<_>>().join(", ");
-    match counts.len().saturating_sub(NAMED) {
-        0 => named,
-        more => format!("{named} and {more} more"),
-    }
+    first_few(NAMED, counts.iter().map(|(result, count)| format!("{result} ({count})")))
 }
 
 /// Counts of nodes.

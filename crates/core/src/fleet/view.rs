@@ -4,6 +4,7 @@ use super::merge::{FleetAnswer, NodeChange, NodeValue, ResultRow};
 use super::outcome::{NodeOutcome, NodeResult};
 use kq_output::doc::Doc;
 use kq_output::table::{Column, Rows, Table};
+use kq_output::units::first_few;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -123,10 +124,7 @@ fn results(rows: &[ResultRow], is_wide: bool) -> Table {
             }),
         ),
         Column::new("NODES", |row| row.count.to_string()),
-        Column::narrow(Column::text("NAMES", |row| match row.nodes.len().saturating_sub(NAMED) {
-            0 => row.nodes.join(", "),
-            more => format!("{} and {more} more", row.nodes[..NAMED].join(", ")),
-        })),
+        Column::narrow(Column::text("NAMES", |row| first_few(NAMED, &row.nodes))),
         Column::wide(Column::text("NAMES", |row| row.nodes.join(", "))),
     ])
 }

@@ -25,6 +25,7 @@ use kq_facts::stats_summary::{PodStats, StatsByPod, StatsSummary};
 use kq_facts::workloads::effective_uid;
 use kq_k8s::kubelet_rules::RuleArea;
 use kq_k8s::pod::Pod;
+use kq_output::units::and_more;
 use std::collections::BTreeSet;
 
 /// The flag with which the kubelet does not watch the memory of the pods as a whole.
@@ -538,10 +539,7 @@ fn unread(node: &Node, summary: &StatsSummary) -> Option<Missing> {
         !uids.contains(&*it.uid) && !names.contains(&(it.namespace.clone(), it.name.clone()))
     });
     let first = unread.next()?;
-    let more = match unread.count() {
-        0 => String::new(),
-        more => format!(", and {more} more"),
-    };
+    let more = and_more(unread.count());
     let text = format!(
         "measured pods that are not in the files: {}/{}{more} (--pods)",
         first.namespace, first.name

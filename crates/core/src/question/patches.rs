@@ -3,6 +3,7 @@
 use kq_answer::{Assumption, Basis};
 use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::patch_fixes::{PatchFault, PatchNote};
+use kq_output::units::first_few;
 
 /// As many names as a reader can use.
 const NAMED: usize = 5;
@@ -11,12 +12,7 @@ const NAMED: usize = 5;
 pub fn assume_patch(note: &PatchNote, names: &[String], basis: &mut Basis) {
     let mut assumption = Assumption::from(*note);
     if !names.is_empty() {
-        let more = match names.len().saturating_sub(NAMED) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        let named: Vec<&str> = names.iter().take(NAMED).map(String::as_str).collect();
-        assumption.text = format!("{}: {}{more}", assumption.text, named.join(", "));
+        assumption.text = format!("{}: {}", assumption.text, first_few(NAMED, names));
     }
     if !basis.assumptions.contains(&assumption) {
         basis.assume(assumption);

@@ -14,7 +14,7 @@ pub use view::{changes_table, script, table_but_for, wide};
 
 use change::{ChangeKind, KINDS};
 use kq_answer::{Basis, Finding, Headline, Severity, answer};
-use kq_output::units::counted;
+use kq_output::units::{counted, first_few};
 use serde::Serialize;
 
 /// The effect of changes on a node.
@@ -60,14 +60,7 @@ impl WhatIf {
         let (open, decided): (Vec<&PodOutcome>, Vec<&PodOutcome>) =
             self.pods.iter().partition(|it| !it.or_else.is_empty());
         let gone: Vec<&PodOutcome> = decided.into_iter().filter(ends).collect();
-        let names = |pods: &[&PodOutcome]| {
-            let named = pods.iter().take(NAMED).map(|it| it.pod.to_string());
-            let more = match pods.len().saturating_sub(NAMED) {
-                0 => String::new(),
-                more => format!(" and {more} more"),
-            };
-            format!("{}{more}", named.collect::<Vec<_>>().join(", "))
-        };
+        let names = |pods: &[&PodOutcome]| first_few(NAMED, pods.iter().map(|it| &it.pod));
         let restart = self.pods.iter().filter(|it| it.or_else.is_empty());
         let restart = restart.filter(|it| it.result == PodResult::Restarts).count();
         let stay = all - gone.len() - open.len() - restart;

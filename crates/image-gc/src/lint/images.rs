@@ -4,6 +4,7 @@ use super::rule::ImageGcRule;
 use super::{Found, LintInput};
 use kq_answer::{Missing, MissingFact, Subject};
 use kq_facts::runtime::Image;
+use kq_output::units::first_few;
 
 /// How many of many images are named.
 const NAMED: usize = 3;
@@ -79,13 +80,7 @@ fn without_tag(linted: LintInput<'_>, images: &[Image]) -> Option<Found> {
         .map(|in_use| untagged.iter().filter(|image| in_use.contains(image.id.as_str())).count());
     let subject = match untagged.len() {
         1 => name(first),
-        _ => {
-            let named: Vec<String> = untagged.iter().take(NAMED).map(|image| name(image)).collect();
-            match untagged.len().saturating_sub(NAMED) {
-                0 => named.join(", "),
-                more => format!("{} and {more} more", named.join(", ")),
-            }
-        }
+        _ => first_few(NAMED, untagged.iter().map(|image| name(image))),
     };
     let images = untagged.len();
     Some(about(subject, ImageGcRule::ImageWithoutTag { images, size_bytes, used_images: used }))

@@ -8,7 +8,7 @@ use kq_answer::{Basis, Headline, Worded, answer};
 use kq_facts::kubelet::KubeletStart;
 use kq_facts::timestamp::Timestamp;
 use kq_k8s::duration::GoDuration;
-use kq_output::units::counted;
+use kq_output::units::{and_more, counted};
 use serde::Serialize;
 use std::fmt;
 
@@ -80,10 +80,7 @@ impl ImageGcPlan {
             .take(3)
             .map(|it| super::names(&it.tags, &it.digests))
             .collect();
-        let more = match images.saturating_sub(names.len()) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
+        let more = and_more(images.saturating_sub(names.len()));
         let go = if images == 1 { "goes" } else { "go" };
         let up_to =
             if self.freed.at_least_bytes == self.freed.at_most_bytes { "" } else { "up to " };

@@ -4,6 +4,7 @@ use super::holding::Role;
 use crate::manager::NoneHealthy;
 use kq_answer::MissingFact;
 use kq_facts::node_pods::StandingReason;
+use kq_output::units::and_more;
 use serde::{Serialize, Serializer};
 use std::fmt;
 
@@ -328,13 +329,6 @@ impl Reason {
             // The kubelet that runs decides; what it would forget is said once, for all.
             Self::Damaged | Self::Held { .. } => State::Ok,
         }
-    }
-}
-
-fn and_more(more: usize) -> String {
-    match more {
-        0 => String::new(),
-        more => format!(" and {more} more"),
     }
 }
 

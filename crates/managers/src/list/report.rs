@@ -13,7 +13,7 @@ use kq_facts::node_pods::NodePods;
 use kq_facts::pod_selector::Selection;
 use kq_facts::snapshot::Snapshot;
 use kq_facts::timestamp::Timestamp;
-use kq_output::units::counted;
+use kq_output::units::{and_more, counted};
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -88,10 +88,7 @@ impl DeviceList<'_> {
             format!("{}: {}{all} in use{bad}{free}", it.resource, it.allocated)
         };
         let told: Vec<String> = self.resources.iter().take(3).map(of).collect();
-        let more = match self.resources.len().saturating_sub(told.len()) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
+        let more = and_more(self.resources.len() - told.len());
         match (told.is_empty(), self.items.len()) {
             (true, 0) => Headline::good("none", "no container has a device"),
             (true, count) => {
@@ -395,10 +392,7 @@ fn without_runtime(
         .values()
         .filter(|holder| holder.uid.is_some_and(|uid| pods.depends_on_runtime(uid)));
     let first = unsure.next()?.shown();
-    let more = match unsure.count() {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
+    let more = and_more(unsure.count());
     let reason = match &tried[..] {
         [one] => one.to_string(),
         several => format!("nothing answers at {} usual places", several.len()),
@@ -415,10 +409,7 @@ fn odd_nodes(rows: &[DeviceRow<'_>]) -> Option<Warning> {
     let odd = |row: &DeviceRow<'_>| row.numa_nodes.iter().copied().find(|node| *node < 0);
     let mut odd = rows.iter().filter_map(|row| Some((row, odd(row)?)));
     let (row, node) = odd.next()?;
-    let more = match odd.count() {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
+    let more = and_more(odd.count());
     let text = format!(
         "{} {}{more}: NUMA node {node} does not exist; the kubelet reports the recorded number, \
          but allocates by the number from the plugin (kq devices verify)",

@@ -15,6 +15,7 @@ use kq_facts::node_object::NodeObject;
 use kq_facts::node_pods::{NodePods, Standing};
 use kq_facts::pod_resources::AllocatableResources;
 use kq_k8s::pod::ResourceName;
+use kq_output::units::first_few;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -348,11 +349,7 @@ pub fn keeping(pods: &NodePods<'_>, state: &ManagerState, basis: &mut Basis) -> 
 /// Names some ids, and counts the others.
 pub fn some<S: AsRef<str>>(ids: &[S]) -> String {
     const SHOWN: usize = 4;
-    let shown: Vec<&str> = ids.iter().take(SHOWN).map(AsRef::as_ref).collect();
-    match ids.len().saturating_sub(SHOWN) {
-        0 => shown.join(", "),
-        more => format!("{} and {more} more", shown.join(", ")),
-    }
+    first_few(SHOWN, ids.iter().map(AsRef::as_ref))
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use crate::fleet::disruptions::Disruption;
 use crate::fleet::merge::{NodeCounts, ResultRow};
 use kq_answer::reason::Reason;
 use kq_answer::{Basis, Headline, Worded, answer};
-use kq_output::units::counted;
+use kq_output::units::{counted, first_few};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -149,10 +149,7 @@ impl LeftOutReason {
 const NAMED: usize = 3;
 
 fn first(pods: &[String]) -> String {
-    match pods.len().saturating_sub(NAMED) {
-        0 => pods.join(", "),
-        more => format!("{} and {more} more", pods[..NAMED].join(", ")),
-    }
+    first_few(NAMED, pods)
 }
 
 /// Says that waiting does not help.

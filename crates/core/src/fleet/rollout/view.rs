@@ -3,6 +3,7 @@
 use super::answer::{BudgetLoss, FleetWhatIf, LeftOutNode, Wave, WaveStep, WorkloadLoss};
 use kq_output::doc::Doc;
 use kq_output::table::{Column, Rows, Table, or_dash};
+use kq_output::units::first_few;
 use std::fmt;
 
 /// How many nodes a narrow table names, and how many rows it has.
@@ -77,10 +78,7 @@ fn waves() -> [Column<Wave>; 8] {
         Column::new("END", |it| it.pods.ends.to_string()),
         Column::new("MAY END", |it| it.pods.may_end.to_string()),
         Column::new("RESTART", |it| it.pods.restarts.to_string()),
-        Column::narrow(Column::text("NAMES", |it| match it.nodes.len().saturating_sub(NAMED) {
-            0 => it.nodes.join(", "),
-            more => format!("{} and {more} more", it.nodes[..NAMED].join(", ")),
-        })),
+        Column::narrow(Column::text("NAMES", |it| first_few(NAMED, &it.nodes))),
         Column::wide(Column::text("NAMES", |it| it.nodes.join(", "))),
     ]
 }

@@ -3,7 +3,7 @@
 use crate::question::reclaim::ReclaimAhead;
 use kq_admission::preemption::ReadmissionResult;
 use kq_facts::certificates::CertificateUsage;
-use kq_output::units::{bytes, counted};
+use kq_output::units::{bytes, counted, first_few};
 
 pub(super) fn expired(usage: CertificateUsage) -> &'static str {
     match usage {
@@ -102,11 +102,7 @@ pub(super) fn not_requested(milli_cpu: i64, memory_bytes: i64) -> String {
 
 pub(super) fn first_of(pods: &[String]) -> String {
     const SHOWN: usize = 3;
-    let shown = pods.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
-    match pods.len().saturating_sub(SHOWN) {
-        0 => shown,
-        more => format!("{shown} and {more} more"),
-    }
+    first_few(SHOWN, pods)
 }
 
 pub(super) fn count(number: usize, one: &str, many: &str) -> String {

@@ -22,6 +22,7 @@ use kq_k8s::feature_gates::Gate;
 use kq_k8s::pod::{Container, Pod, ResourceName};
 use kq_k8s::priority::is_static_pod;
 use kq_k8s::static_pod::api_reference;
+use kq_output::units::first_few;
 
 /// A behaviour that changed.
 struct Behaviour {
@@ -70,10 +71,7 @@ fn named(names: Vec<String>) -> Concern {
 }
 
 pub(super) fn pods(node: &Node, is_meant: impl Fn(&Pod) -> bool) -> Concern {
-    let active = node
-        .pods()
-        .into_iter()
-        .filter(|pod| !matches!(pod.status.phase.as_str(), "Succeeded" | "Failed"));
+    let active = node.pods().into_iter().filter(|pod| !pod.status.has_ended());
     named(active.filter(|pod| is_meant(pod)).map(qualified).collect())
 }
 
@@ -413,7 +411,7 @@ fn has_mountable_volume(pod: &Pod) -> bool {
 
 fn has_limited_sidecar(pod: &Pod) -> bool {
     let storage = ResourceName::from("ephemeral-storage");
-    let sidecars = pod.spec.init_containers.iter().filter(|it| it.restarts_always());
+    let sidecars = pod.spec.sidecars();
     sidecars.into_iter().any(|it| it.resources.limits.get(&storage).is_some())
 }
 
@@ -527,16 +525,7 @@ pub fn behaviours(transition: &Transition<'_>, basis: &mut Basis) -> Vec<Effect>
         let named = match (behaviour.concerns)(&sides) {
             Concern::Nothing => continue,
             Concern::Node => String::new(),
-            Concern::Named(names) => {
-                let more = match names.len().saturating_sub(NAMED) {
-                    0 => String::new(),
-                    more => format!(" and {more} more"),
-                };
-                format!(
-                    ": {}{more}",
-                    names.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ")
-                )
-            }
+            Concern::Named(names) => format!(": {}", first_few(NAMED, names)),
         };
         let rule = WhatIfRule::Behaviour {
             behaviour: behaviour.id.to_owned(),
