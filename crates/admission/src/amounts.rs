@@ -172,7 +172,7 @@ pub fn is_scalar_resource(name: &str) -> bool {
 
 /// Walks over the resources that a pod can be compared by.
 pub fn named_resources(pod: &Pod) -> impl Iterator<Item = &ResourceName> {
-    let containers = pod.spec.init_containers.iter().chain(&pod.spec.containers);
+    let containers = pod.spec.init_and_containers();
     let lists = containers.flat_map(|it| [&it.resources.requests, &it.resources.limits]);
     let claims = pod.status.node_allocatable_resource_claim_statuses.iter();
     let lists = lists.chain(&pod.spec.overhead).chain(claims.map(|claim| &claim.resources));

@@ -406,7 +406,7 @@ fn is_rounded_by_version(cgroup: &PlannedCgroup<'_>, name: &str) -> bool {
 
 fn asks_for_hugepages(pod: &Pod) -> bool {
     let spec = &pod.spec;
-    let containers = spec.containers.iter().chain(&spec.init_containers);
+    let containers = spec.containers_and_init();
     let resources = containers.map(|container| &container.resources).chain(&spec.resources);
     let mut names = resources.flat_map(|it| it.requests.iter().chain(it.limits.iter()));
     names.any(|(name, _)| name.hugepage_size().is_some())

@@ -342,7 +342,7 @@ pub fn select(cgroups: &mut Vec<PlannedCgroup<'_>>, selection: &Selection) {
 }
 
 fn is_active(pod: &Pod) -> bool {
-    !matches!(pod.status.phase.as_str(), "Succeeded" | "Failed")
+    !pod.status.has_ended()
 }
 
 /// Returns `NAMESPACE/NAME`.

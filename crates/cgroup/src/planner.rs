@@ -108,7 +108,7 @@ impl Planner<'_> {
         let path = parent.map(|parent| self.pod_path(pod, parent)).unwrap_or_default();
         let containers = container_cgroups(pod, &|name| pinned.contains(name), &self.settings);
         let status = &pod.status;
-        let statuses = status.container_statuses.iter().chain(&status.init_container_statuses);
+        let statuses = status.containers_and_init();
         let statuses = ByName::first_of(statuses.chain(&status.ephemeral_container_statuses));
         let children = containers
             .into_iter()

@@ -113,7 +113,7 @@ fn lost_amounts(pod: &Pod, settings: &CgroupSettings) -> Vec<String> {
 
 fn all_amounts(pod: &Pod) -> impl Iterator<Item = &Quantity> {
     let spec = &pod.spec;
-    let containers = spec.containers.iter().chain(&spec.init_containers);
+    let containers = spec.containers_and_init();
     let resources = containers.map(|container| &container.resources).chain(&spec.resources);
     let lists = resources.flat_map(|resources| [&resources.requests, &resources.limits]);
     lists.chain(&spec.overhead).flat_map(|list| list.iter().map(|(_, amount)| amount))

@@ -126,7 +126,7 @@ fn container(
     layout: Layout,
     rules: &KubeletRules,
 ) -> Option<ExceededLimit> {
-    let sidecars = pod.spec.init_containers.iter().filter(|it| it.restarts_always());
+    let sidecars = pod.spec.sidecars();
     let sidecars = sidecars.filter(|_| rules.limits_storage_of_sidecars());
     let limits: BTreeMap<&str, &Quantity> = sidecars
         .chain(&pod.spec.containers)
@@ -168,7 +168,7 @@ pub(super) fn over_own_limits(input: &RankInput<'_>) -> Vec<String> {
     let gone = checks.into_iter().filter(|check| matches!(check.verdict, Verdict::Evicted(_)));
     gone.filter_map(|check| {
         let metadata = &input.pods.get(check.pod)?.metadata;
-        Some(format!("{}/{}", metadata.namespace, metadata.name))
+        Some(metadata.qualified_name())
     })
     .collect()
 }

@@ -380,7 +380,7 @@ impl<'a> Manager<'a> {
 /// Returns true if the kubelet may evict a pod (`filterOutInactivePods` in `pkg/kubelet/kubelet_pods.go`):
 /// not one that ended, unless it is being deleted.
 pub fn is_active(pod: &Pod) -> bool {
-    let has_ended = matches!(pod.status.phase.as_str(), "Succeeded" | "Failed");
+    let has_ended = pod.status.has_ended();
     !has_ended || pod.metadata.deletion_timestamp.is_some()
 }
 

@@ -114,7 +114,7 @@ pub fn eviction_message(
         annotate("offending_pod", offender.name.clone());
         annotate("offending_pod_usage", offender.usage.to_string());
     }
-    let containers = ByName::first_of(pod.spec.containers.iter().chain(&pod.spec.init_containers));
+    let containers = ByName::first_of(pod.spec.containers_and_init());
     let offender = |measured| container_offender(resource, &containers, measured);
     told.containers = stats.containers.iter().filter_map(offender).collect();
     for offender in &told.containers {

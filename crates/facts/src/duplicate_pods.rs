@@ -23,7 +23,7 @@ impl RecordedPods {
         let mut twice: Vec<String> = Vec::new();
         let mut warnings: Vec<Warning> = Vec::new();
         for loaded in self.pods.drain(..) {
-            let (uid, name) = (effective_uid(&loaded.pod), qualified(&loaded));
+            let (uid, name) = (effective_uid(&loaded.pod), loaded.pod.metadata.qualified_name());
             let key = match uid {
                 "" if loaded.source.name_generated || loaded.pod.metadata.name.is_empty() => {
                     kept.push(loaded);
@@ -42,7 +42,7 @@ impl RecordedPods {
             };
             let Some(before) = kept.get_mut(place) else { continue };
             let is_mirror_of_kept = is_mirror_pod(&loaded.pod) && !is_mirror_pod(&before.pod);
-            match qualified(before) {
+            match before.pod.metadata.qualified_name() {
                 same if same == name => twice.push(name),
                 other => {
                     let taken = match is_mirror_of_kept {
@@ -77,11 +77,6 @@ impl RecordedPods {
         }
         warnings
     }
-}
-
-fn qualified(loaded: &LoadedPod) -> String {
-    let metadata = &loaded.pod.metadata;
-    format!("{}/{}", metadata.namespace, metadata.name)
 }
 
 #[cfg(test)]

@@ -211,7 +211,7 @@ impl<'a> NodePods<'a> {
         }
         match self.pods.get(uid) {
             Some(pod) => {
-                let is_final = matches!(pod.status.phase.as_str(), "Succeeded" | "Failed");
+                let is_final = pod.status.has_ended();
                 is_final || pod.metadata.deletion_timestamp.is_some()
             }
             None => self.recorded.value().is_none_or(|list| list.source != PodSource::Kubelet),

@@ -50,7 +50,7 @@ impl RecordedResources {
         let Some(recorded) = self.pods.get(effective_uid(pod)) else { return false };
         let mut changed = false;
         let spec = &mut pod.spec;
-        for container in spec.containers.iter_mut().chain(&mut spec.init_containers) {
+        for container in spec.containers_and_init_mut() {
             if let Some(resources) = recorded.container_resources.get(&container.name) {
                 changed |= replace(&mut container.resources, &requirements(resources));
             }
@@ -83,7 +83,7 @@ pub fn may_be_allocated(pod: &Pod, recorded: &RecordedResources) -> bool {
 }
 
 fn is_allocation_reported(pod: &Pod) -> bool {
-    let statuses = pod.status.container_statuses.iter().chain(&pod.status.init_container_statuses);
+    let statuses = pod.status.containers_and_init();
     pod.status.allocated_resources.is_some()
         || statuses.into_iter().any(|it| it.allocated_resources.is_some())
 }
@@ -152,7 +152,7 @@ pub fn is_resizing(pod: &Pod) -> bool {
             || is_other(&own.requests, effective.map(|it| &it.requests))
             || is_other(&own.limits, effective.map(|it| &it.limits))
     };
-    let statuses = status.container_statuses.iter().chain(&status.init_container_statuses);
+    let statuses = status.containers_and_init();
     let statuses = ByName::first_of(statuses);
     let of_container = |name: &str| -> Reported<'_> {
         let status = statuses.get(name);
@@ -160,7 +160,7 @@ pub fn is_resizing(pod: &Pod) -> bool {
         (allocated, status.and_then(|status| status.resources.as_ref()))
     };
     let of_pod = (status.allocated_resources.as_ref(), status.resources.as_ref());
-    let mut containers = pod.spec.containers.iter().chain(&pod.spec.init_containers);
+    let mut containers = pod.spec.containers_and_init();
     announced
         || !status.resize.is_empty()
         || containers.any(|it| differs(&it.resources, of_container(&it.name)))
@@ -231,7 +231,7 @@ fn differ(one: &Pod, other: &Pod) -> bool {
 /// Puts the allocated requests of the status into a pod, and returns true if that changes
 /// anything.
 fn put_reported(pod: &mut Pod) -> bool {
-    let statuses = pod.status.container_statuses.iter().chain(&pod.status.init_container_statuses);
+    let statuses = pod.status.containers_and_init();
     let allocated: BTreeMap<&str, Reported<'_>> = statuses
         .map(|status| {
             let reported = (status.allocated_resources.as_ref(), status.resources.as_ref());
@@ -241,7 +241,7 @@ fn put_reported(pod: &mut Pod) -> bool {
     let waits = waits_for_resize(pod);
     let mut changed = false;
     let spec = &mut pod.spec;
-    for container in spec.containers.iter_mut().chain(&mut spec.init_containers) {
+    for container in spec.containers_and_init_mut() {
         let Some((Some(allocated), effective)) = allocated.get(container.name.as_str()) else {
             continue;
         };
@@ -291,13 +291,13 @@ fn requirements(recorded: &Resources) -> ResourceRequirements {
 
 /// Puts the amounts in effect of the status into a pod, and returns true if that changes anything.
 pub fn put_effective(pod: &mut Pod) -> bool {
-    let statuses = pod.status.container_statuses.iter().chain(&pod.status.init_container_statuses);
+    let statuses = pod.status.containers_and_init();
     let effective: BTreeMap<&str, &ResourceRequirements> = statuses
         .filter_map(|status| Some((status.name.as_str(), status.resources.as_ref()?)))
         .collect();
     let mut changed = false;
     let spec = &mut pod.spec;
-    for container in spec.containers.iter_mut().chain(&mut spec.init_containers) {
+    for container in spec.containers_and_init_mut() {
         if let Some(resources) = effective.get(container.name.as_str()) {
             changed |= replace(&mut container.resources, resources);
         }

@@ -19,7 +19,7 @@ pub fn containers(node: &Snapshot, named: impl Fn(&str, &str) -> bool) -> BTreeS
     let mut all: Vec<(bool, String)> = Vec::new();
     for pod in recorded.map(|loaded| &*loaded.pod) {
         let is_named = named(&pod.metadata.namespace, &pod.metadata.name);
-        let containers = pod.spec.init_containers.iter().chain(&pod.spec.containers);
+        let containers = pod.spec.init_and_containers();
         all.extend(containers.map(|container| (is_named, container.name.clone())));
     }
     if let Some(runtime) = node.runtime.value() {

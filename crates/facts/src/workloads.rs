@@ -40,7 +40,7 @@ pub fn effective_uid(pod: &Pod) -> &str {
 /// Returns the identity of a pod: the UID under which the kubelet runs it, else NAMESPACE/NAME.
 pub fn pod_id(pod: &Pod) -> String {
     match effective_uid(pod) {
-        "" => format!("{}/{}", pod.metadata.namespace, pod.metadata.name),
+        "" => pod.metadata.qualified_name(),
         uid => uid.to_owned(),
     }
 }
@@ -68,15 +68,6 @@ impl Workloads {
         self.containers.get(id)
     }
 
-    /// Returns the ids that begin like this, with their containers.
-    pub fn containers_like<'w>(
-        &'w self,
-        start: &'w str,
-    ) -> impl Iterator<Item = (&'w str, &'w ContainerName)> {
-        let from = self.containers.range(start.to_owned()..);
-        from.map(|(id, name)| (id.as_str(), name)).take_while(move |(id, _)| id.starts_with(start))
-    }
-
     /// Walks over the pods by UID.
     pub fn pods(&self) -> impl Iterator<Item = (&str, &PodName)> {
         self.pods.iter().map(|(uid, pod)| (uid.as_str(), pod))
@@ -88,7 +79,7 @@ impl Workloads {
             return;
         }
         let metadata = &pod.metadata;
-        let ended = matches!(pod.status.phase.as_str(), "Succeeded" | "Failed");
+        let ended = pod.status.has_ended();
         let name = PodName {
             namespace: metadata.namespace.clone(),
             name: metadata.name.clone(),
@@ -208,11 +199,7 @@ pub fn add_container_ids(pod: &mut Pod, runtime: &RuntimeFacts) {
 /// Walks over the statuses of all containers of a pod.
 fn statuses(pod: &Pod) -> impl Iterator<Item = &ContainerStatus> {
     let status = &pod.status;
-    status
-        .container_statuses
-        .iter()
-        .chain(&status.init_container_statuses)
-        .chain(&status.ephemeral_container_statuses)
+    status.every_container()
 }
 
 fn state_of(status: &ContainerStatus) -> ContainerState {
@@ -286,8 +273,6 @@ mod tests {
         assert_eq!((other.name.as_str(), other.known, other.alive), ("pod-u2", false, false));
         assert_eq!(workloads.container("s1").expect("a sandbox").name, None);
         assert_eq!(workloads.container("old").expect("a status").name.as_deref(), Some("c"));
-        let like: Vec<&str> = workloads.containers_like("c-").map(|(id, _)| id).collect();
-        assert_eq!(like, ["c-exit", "c-run"]);
     }
 
     #[test]

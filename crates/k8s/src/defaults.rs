@@ -20,7 +20,7 @@ use crate::resources::{ResourceOptions, Side, container_total, is_supported_at_p
 /// Fills in requests from limits, at pod level too, and rounds every amount to thousandths.
 pub fn apply_api_defaults(pod: &mut Pod, rules: &KubeletRules) {
     let spec = &mut pod.spec;
-    for container in spec.containers.iter_mut().chain(&mut spec.init_containers) {
+    for container in spec.containers_and_init_mut() {
         let ResourceRequirements { requests, limits } = &mut container.resources;
         fill(requests, limits, |_| true);
     }
@@ -43,7 +43,7 @@ pub fn apply_placement_defaults(pod: &mut Pod) {
     let spec = &mut pod.spec;
     spec.termination_grace_period_seconds.get_or_insert(30);
     if spec.host_network {
-        for container in spec.containers.iter_mut().chain(&mut spec.init_containers) {
+        for container in spec.containers_and_init_mut() {
             for port in container.ports.iter_mut().filter(|port| port.host_port == 0) {
                 port.host_port = port.container_port;
             }
@@ -128,11 +128,7 @@ fn round_amounts(pod: &mut Pod) {
     spec.resources.iter_mut().for_each(round_both);
     spec.overhead.iter_mut().for_each(round);
     let status = &mut pod.status;
-    let statuses = status
-        .container_statuses
-        .iter_mut()
-        .chain(&mut status.init_container_statuses)
-        .chain(&mut status.ephemeral_container_statuses);
+    let statuses = status.every_container_mut();
     for container in statuses {
         container.resources.iter_mut().for_each(round_both);
         container.allocated_resources.iter_mut().for_each(round);

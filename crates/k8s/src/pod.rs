@@ -146,9 +146,28 @@ pub struct PodSpec {
 
 impl PodSpec {
     /// Returns the containers of every kind: regular, init, ephemeral.
-    pub fn every_container(&self) -> impl Iterator<Item = &Container> {
-        let of_spec = self.init_containers.iter().chain(&self.containers);
-        of_spec.chain(&self.ephemeral_containers)
+    pub fn every_container(&self) -> impl DoubleEndedIterator<Item = &Container> {
+        self.init_and_containers().chain(&self.ephemeral_containers)
+    }
+
+    /// Returns the init containers and those after them, in the order in which they start.
+    pub fn init_and_containers(&self) -> impl DoubleEndedIterator<Item = &Container> {
+        self.init_containers.iter().chain(&self.containers)
+    }
+
+    /// Returns the regular containers, then the init containers.
+    pub fn containers_and_init(&self) -> impl DoubleEndedIterator<Item = &Container> {
+        self.containers.iter().chain(&self.init_containers)
+    }
+
+    /// Returns the same to be changed.
+    pub fn containers_and_init_mut(&mut self) -> impl Iterator<Item = &mut Container> {
+        self.containers.iter_mut().chain(&mut self.init_containers)
+    }
+
+    /// Returns the init containers that restart always, which run beside the regular ones.
+    pub fn sidecars(&self) -> impl Iterator<Item = &Container> + Clone {
+        self.init_containers.iter().filter(|it| it.restarts_always())
     }
 
     /// Forgets to which objects of the API the pod refers.
@@ -294,11 +313,41 @@ pub struct PodStatus {
     pub extended_resource_claim_status: Option<ExtendedResourceClaimStatus>,
 }
 
+/// Returns true if a pod in this phase has ended for good.
+pub fn is_final(phase: &str) -> bool {
+    matches!(phase, "Succeeded" | "Failed")
+}
+
 impl PodStatus {
+    /// Returns true if the pod has ended for good.
+    pub fn has_ended(&self) -> bool {
+        is_final(&self.phase)
+    }
+
+    /// Returns the statuses of the regular containers, then of the init containers.
+    pub fn containers_and_init(&self) -> impl DoubleEndedIterator<Item = &ContainerStatus> {
+        self.container_statuses.iter().chain(&self.init_container_statuses)
+    }
+
+    /// Returns the same to be changed.
+    pub fn containers_and_init_mut(&mut self) -> impl Iterator<Item = &mut ContainerStatus> {
+        self.container_statuses.iter_mut().chain(&mut self.init_container_statuses)
+    }
+
+    /// Returns the statuses of containers of every kind.
+    pub fn every_container(&self) -> impl DoubleEndedIterator<Item = &ContainerStatus> {
+        self.containers_and_init().chain(&self.ephemeral_container_statuses)
+    }
+
+    /// Returns the same to be changed.
+    pub fn every_container_mut(&mut self) -> impl Iterator<Item = &mut ContainerStatus> {
+        let most = self.container_statuses.iter_mut().chain(&mut self.init_container_statuses);
+        most.chain(&mut self.ephemeral_container_statuses)
+    }
+
     /// Removes what runtimes and drivers say of containers, which may quote anything.
     pub fn forget_messages_of_containers(&mut self) {
-        let statuses = self.container_statuses.iter_mut().chain(&mut self.init_container_statuses);
-        for status in statuses.chain(&mut self.ephemeral_container_statuses) {
+        for status in self.every_container_mut() {
             for state in [&mut status.state, &mut status.last_state] {
                 state.waiting.iter_mut().for_each(|waiting| waiting.message.clear());
             }

@@ -79,7 +79,7 @@ pub fn computed_qos_class(pod: &Pod, gates: FeatureGates) -> QosClass {
             guaranteed = resources.limits.is_empty() || has_cpu_and_memory(&resources.limits);
         }
         None => {
-            for container in pod.spec.containers.iter().chain(&pod.spec.init_containers) {
+            for container in pod.spec.containers_and_init() {
                 requests.add(&container.resources.requests);
                 limits.add(&container.resources.limits);
                 guaranteed &= has_cpu_and_memory(&container.resources.limits);

@@ -204,7 +204,7 @@ fn largest_sum(pod: &Pod, side: Side, options: &ResourceOptions) -> ResourceList
     let alone = ResourceOptions { use_status_resources: false, ..options.clone() };
     let sum = |amounts: &dyn Fn(&Container) -> ResourceList| {
         let mut taken = pod.clone();
-        let containers = taken.spec.containers.iter_mut().chain(&mut taken.spec.init_containers);
+        let containers = taken.spec.containers_and_init_mut();
         for container in containers {
             let amounts = amounts(container);
             *side.of_mut(&mut container.resources) = amounts;
@@ -255,7 +255,7 @@ fn largest_sum(pod: &Pod, side: Side, options: &ResourceOptions) -> ResourceList
 
 /// Returns true if the status of a pod can make its sums differ from that of its spec.
 fn has_status(pod: &Pod, options: &ResourceOptions) -> bool {
-    let statuses = pod.status.container_statuses.iter().chain(&pod.status.init_container_statuses);
+    let statuses = pod.status.containers_and_init();
     pod.status.resources.is_some()
         || is_infeasible(pod, options)
         || statuses.into_iter().any(|it| it.resources.is_some() || it.allocated_resources.is_some())
@@ -423,7 +423,7 @@ fn with_status(
 
 /// Returns the statuses by name. The last one wins, as in the map that Kubernetes fills.
 fn statuses_of(pod: &Pod) -> ByName<'_, ContainerStatus> {
-    ByName::last_of(pod.status.container_statuses.iter().chain(&pod.status.init_container_statuses))
+    ByName::last_of(pod.status.containers_and_init())
 }
 
 /// Adds amounts by name.

@@ -36,7 +36,7 @@ pub fn is_proxy(container: &Container) -> bool {
 }
 
 fn proxy(spec: &PodSpec) -> Option<&Container> {
-    spec.containers.iter().chain(&spec.init_containers).find(|it| is_proxy(it))
+    spec.containers_and_init().find(|it| is_proxy(it))
 }
 
 /// Returns the probe of the application, as the proxy's variable has it.

@@ -115,7 +115,7 @@ pub enum ReadyReason {
 
 /// Returns the workers that a kubelet makes for a pod, when it sees it first.
 pub fn workers_of(pod: &Pod) -> BTreeSet<(String, ProbeType)> {
-    let sidecars = pod.spec.init_containers.iter().filter(|container| container.restarts_always());
+    let sidecars = pod.spec.sidecars();
     let containers = pod.spec.containers.iter().chain(sidecars);
     containers
         .flat_map(|container| container.probes().map(|(kind, _)| (container.name.clone(), kind)))

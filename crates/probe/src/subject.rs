@@ -125,7 +125,7 @@ pub fn select<'p>(
         && kind_of(pod, name).is_none()
     {
         let spec = &pod.spec;
-        let all = spec.containers.iter().chain(&spec.init_containers);
+        let all = spec.containers_and_init();
         return Err(SubjectError::NoContainer {
             pod: display_name(pod),
             container: name.to_owned(),

@@ -248,7 +248,7 @@ impl Target {
     /// Returns true if the status implies that earlier probes of this type succeeded.
     pub fn was_good(&self) -> bool {
         let status = &self.pod.status;
-        let all = status.container_statuses.iter().chain(&status.init_container_statuses);
+        let all = status.containers_and_init();
         let mut own = all.filter(|status| status.name == self.container);
         self.probe_type == ProbeType::Readiness && own.any(|status| status.ready)
     }
@@ -265,7 +265,7 @@ impl Target {
     /// Returns true if the status says that the container is waiting.
     fn is_waiting(&self) -> bool {
         let status = &self.pod.status;
-        let mut all = status.container_statuses.iter().chain(&status.init_container_statuses);
+        let mut all = status.containers_and_init();
         all.any(|status| status.name == self.container && status.state.waiting.is_some())
     }
 
@@ -294,7 +294,7 @@ impl Target {
             self.notes.push(ProbeNote::HostIsTheNode);
         }
         let status = &self.pod.status;
-        if matches!(status.phase.as_str(), "Failed" | "Succeeded") {
+        if status.has_ended() {
             self.state_notes.push(ProbeNote::PodEnded { phase: status.phase.clone() });
             return;
         }

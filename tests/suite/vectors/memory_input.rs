@@ -53,7 +53,7 @@ fn block(value: &Value) -> Block {
 pub fn active(case: &Value, memory: &StaticMemory) -> ActiveContainers {
     let named: Option<Vec<String>> = input::read(&case["active_pod_uids"]);
     let pod = input::pod(&case["pod"]);
-    let containers = pod.spec.init_containers.iter().chain(&pod.spec.containers);
+    let containers = pod.spec.init_and_containers();
     let own = containers.map(|container| container.name.clone()).collect();
     let of_state = memory.state.containers.iter();
     let mut active: ActiveContainers = of_state

@@ -25,7 +25,7 @@ pub fn answer(case: &Value) -> Value {
             json!({ "type": error.kind.type_name(), "field": error.path, "text": error.to_string() })
         })
         .collect();
-    let container = pod.spec.containers.iter().chain(&pod.spec.init_containers).next();
+    let container = pod.spec.containers_and_init().next();
     let container = container.expect("the pod has one container");
     json!({
         "accepted": errors.is_empty(),

@@ -4,12 +4,14 @@
 //! body and in the query: admission reads only the query.
 
 use crate::api_server::client::{Call, SHORTEST_WAIT};
+use crate::api_server::pods::absent_as_none;
 use crate::api_server::status::Status;
 use crate::api_server::{ApiError, ApiServer};
 use crate::http::HttpError;
 use hyper::Method;
 use hyper::body::Bytes;
 use kq_facts::pod_removal::{EvictionResponse, PodPresence, Removal, Target};
+use kq_k8s::pod::is_final;
 use kq_k8s::validation::{is_namespace_name, is_pod_name};
 use serde::Deserialize;
 use serde_json::json;
@@ -61,16 +63,7 @@ impl ApiServer {
     pub fn find_pod(&self, target: &Target) -> Result<PodPresence, ApiError> {
         let path = path_of(target)?;
         let found = self.call(self.deadline(), async |call| call.ask(&path, MAX_POD).await);
-        let answer = match found {
-            Ok(answer) => answer,
-            // Only a server of this API answers so in a Status; another server has no pods at all.
-            Err(ApiError::Http(HttpError::Status { code: 404, refusal, .. }))
-                if Status::parse(&refusal).is_some() =>
-            {
-                return Ok(PodPresence::Gone);
-            }
-            Err(error) => return Err(error),
-        };
+        let Some(answer) = absent_as_none(found)? else { return Ok(PodPresence::Gone) };
         let pod: Object = serde_json::from_slice(&answer)
             .map_err(|error| self.unexpected(&path, format!("not a pod: {error}")))?;
         if pod.kind != "Pod" {
@@ -80,7 +73,7 @@ impl ApiServer {
             Metadata { uid, .. } if uid != target.uid => PodPresence::Other { uid },
             Metadata { deletion_timestamp, .. } => PodPresence::There {
                 is_going: deletion_timestamp.is_some(),
-                has_ended: matches!(pod.status.phase.as_str(), "Succeeded" | "Failed"),
+                has_ended: is_final(&pod.status.phase),
             },
         })
     }

@@ -119,7 +119,9 @@ impl ApiServer {
     }
 }
 
-fn absent_as_none(found: Result<Vec<u8>, ApiError>) -> Result<Option<Vec<u8>>, ApiError> {
+pub(super) fn absent_as_none(
+    found: Result<Vec<u8>, ApiError>,
+) -> Result<Option<Vec<u8>>, ApiError> {
     match found {
         Ok(answer) => Ok(Some(answer)),
         // Only a server of this API answers so in a Status; another server has no pods at all.

@@ -471,8 +471,7 @@ fn requests_whole_cpus(container: &Container) -> bool {
 /// Returns true if a pod can have been resized in place, by its status: its spec was changed, or, of API servers that
 /// do not count changes, its kubelet reports the resources of containers.
 fn was_resized(pod: &Pod) -> bool {
-    let mut statuses =
-        pod.status.container_statuses.iter().chain(&pod.status.init_container_statuses);
+    let mut statuses = pod.status.containers_and_init();
     match pod.metadata.generation {
         Some(generation) => generation > 1,
         None => statuses.any(|it| it.resources.is_some() || it.allocated_resources.is_some()),

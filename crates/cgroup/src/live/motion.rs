@@ -59,8 +59,8 @@ impl Motion {
         let parse = |text: &Option<String>| text.as_ref().and_then(|text| text.parse().ok());
         for pod in pods {
             let uid = effective_uid(pod).to_owned();
-            let name = format!("{}/{}", pod.metadata.namespace, pod.metadata.name);
-            let ended = matches!(pod.status.phase.as_str(), "Succeeded" | "Failed");
+            let name = pod.metadata.qualified_name();
+            let ended = pod.status.has_ended();
             let start = parse(&pod.status.start_time);
             if is_recent(start) {
                 // The status of a static pod begins anew with the kubelet.
@@ -169,7 +169,7 @@ fn running_since(pod: &Pod) -> impl Iterator<Item = Timestamp> {
 
 fn ends(pod: &Pod) -> impl Iterator<Item = &String> {
     let status = &pod.status;
-    let statuses = status.container_statuses.iter().chain(&status.init_container_statuses);
+    let statuses = status.containers_and_init();
     statuses.filter_map(|status| status.state.terminated.as_ref()?.finished_at.as_ref())
 }
 

@@ -48,7 +48,7 @@ pub(super) fn device_panic(node: &Node, before: Option<&DeviceFacts>) -> Option<
     };
     let pods = node.snapshot.pods.value()?.pods.iter().map(|it| &it.pod);
     let mut found = None;
-    for pod in pods.filter(|it| !matches!(it.status.phase.as_str(), "Succeeded" | "Failed")) {
+    for pod in pods.filter(|it| !it.status.has_ended()) {
         let own = entries.get(effective_uid(pod)).into_iter().flatten();
         for entry in own.filter(|entry| is_aligned(&listed, pod, entry)) {
             for id in entry.device_ids.ids() {
@@ -75,7 +75,7 @@ type Listed = BTreeMap<String, BTreeSet<String>>;
 
 /// Returns how surely a device is not listed, of which the kubelet says only that it is not healthy; `None`: it is listed.
 fn told(pod: &Pod, entry: &CheckpointEntry, id: &str) -> Option<Certainty> {
-    let statuses = pod.status.container_statuses.iter().chain(&pod.status.init_container_statuses);
+    let statuses = pod.status.containers_and_init();
     let of_container = statuses.filter(|it| it.name == entry.container_name);
     let mut units = of_container
         .flat_map(|it| &it.allocated_resources_status)
@@ -91,7 +91,7 @@ fn told(pod: &Pod, entry: &CheckpointEntry, id: &str) -> Option<Certainty> {
 /// Returns true if the kubelet looks up where the devices of an entry are: they have NUMA nodes, and the container asks for
 /// as many as it has.
 fn is_aligned(listed: &Listed, pod: &Pod, entry: &CheckpointEntry) -> bool {
-    let containers = ByName::first_of(pod.spec.containers.iter().chain(&pod.spec.init_containers));
+    let containers = ByName::first_of(pod.spec.containers_and_init());
     listed.get(&entry.resource_name).is_some_and(|ids| !ids.is_empty())
         && entry.device_ids.nodes().any(|numa| numa >= 0)
         && requested(&containers, entry) == i64::try_from(entry.device_ids.ids().count()).ok()

@@ -181,7 +181,7 @@ fn restarts(live: &Node) -> BTreeMap<(String, String), i64> {
     let mut found = BTreeMap::new();
     for pod in live.pods() {
         let status = &pod.status;
-        let all = status.container_statuses.iter().chain(&status.init_container_statuses);
+        let all = status.containers_and_init();
         for container in all {
             let key = (effective_uid(pod).to_owned(), container.name.clone());
             found.insert(key, i64::from(container.restart_count));

@@ -224,7 +224,7 @@ pub fn pod_states<'a>(
             GcPod { runtime_should_be_removed: is_complete, content_should_be_removed: is_complete }
         }
         Some(pod) => {
-            let has_phase = matches!(pod.status.phase.as_str(), "Succeeded" | "Failed");
+            let has_phase = pod.status.has_ended();
             let is_deleted = pod.metadata.deletion_timestamp.is_some();
             let has_ended = (has_phase || is_deleted) && !is_running(uid);
             let is_evicted = pod.status.phase == "Failed" && pod.status.reason == "Evicted";

@@ -111,6 +111,11 @@ pub struct ObjectMeta {
 }
 
 impl ObjectMeta {
+    /// Returns NAMESPACE/NAME.
+    pub fn qualified_name(&self) -> String {
+        format!("{}/{}", self.namespace, self.name)
+    }
+
     /// Sets the creation time of a new object: a second after that of the newest of the others.
     pub fn create_after<'o>(&mut self, others: impl Iterator<Item = &'o Self>) {
         let newest = others.filter_map(|it| it.creation_timestamp).max();

@@ -101,7 +101,7 @@ fn aggregate<'a>(
     amount: impl Fn(&'a Container, &ResourceName) -> Option<&'a Quantity>,
 ) -> BTreeMap<&'a ResourceName, Sum> {
     let mut sums = BTreeMap::new();
-    let containers = || spec.containers.iter().chain(&spec.init_containers);
+    let containers = || spec.containers_and_init();
     for container in containers() {
         let resources = &container.resources;
         for (name, _) in resources.requests.iter().chain(resources.limits.iter()) {

@@ -292,6 +292,6 @@ fn doubles(fact: &CheckpointFact, known: &VerifyContext<'_>, findings: &mut Find
 /// Returns the containers of a pod that keep their devices: containers, and sidecars. One that is not in the pod does
 /// not count.
 fn keepers_of(pod: &Pod) -> BTreeSet<&str> {
-    let sidecars = pod.spec.init_containers.iter().filter(|it| it.restarts_always());
+    let sidecars = pod.spec.sidecars();
     pod.spec.containers.iter().chain(sidecars).map(|container| container.name.as_str()).collect()
 }

@@ -3,12 +3,10 @@
 use super::AdmissionOptions;
 use kq_admission::preemption::apply::{Refreshed, ReplanResult, Target, planned_last};
 use kq_admission::{NodePod, qualified};
-use kq_core::question::admission::{
-    AdmissionNode, Detail, Settled, has_ended, plan, settled, sort,
-};
+use kq_core::question::admission::{AdmissionNode, Detail, Settled, plan, settled, sort};
 use kq_facts::runtime::ContainerState;
 use kq_facts::snapshot::Snapshot;
-use kq_k8s::pod::Pod;
+use kq_k8s::pod::{Pod, is_final};
 use std::collections::BTreeSet;
 
 /// Reads the node and plans again, preferring the victims of the confirmed plan.
@@ -45,7 +43,7 @@ pub fn replan(
             ReplanResult::NoVictims(format!("{} is no longer on this node", qualified(pod)))
         }
         Some(Settled::Deleted) => ReplanResult::NoVictims(Settled::Deleted.because().to_owned()),
-        _ if has_ended(phase) && !has_ended(&pod.status.phase) => {
+        _ if is_final(phase) && !pod.status.has_ended() => {
             ReplanResult::NoVictims(format!("its phase is {phase} now"))
         }
         Some(Settled::Taken) => ReplanResult::Fits,

@@ -166,7 +166,7 @@ fn findings(pod: &Pod, fails_on_timeout: bool) -> Vec<Finding> {
 fn exec_rate(pods: &[&Pod], limit: u64) -> Option<ProbeRule> {
     let (mut probes, mut per_hour) = (0, 0);
     for pod in pods {
-        let sidecars = pod.spec.init_containers.iter().filter(|it| it.restarts_always());
+        let sidecars = pod.spec.sidecars();
         for container in pod.spec.containers.iter().chain(sidecars) {
             let kinds = [ProbeType::Readiness, ProbeType::Liveness];
             let given = kinds.into_iter().filter_map(|kind| container.probe(kind));
@@ -201,7 +201,7 @@ fn refused(pod: &Pod, error: &FieldError) -> Finding {
 type Found = (String, ProbeRule);
 
 fn about(pod: &Pod, container: &str, (field, rule): Found) -> Finding {
-    let pod = format!("{}/{}", pod.metadata.namespace, pod.metadata.name);
+    let pod = pod.metadata.qualified_name();
     Finding::of(Subject::Container { pod, container: container.to_owned(), field }, &rule)
 }
 

@@ -10,7 +10,7 @@ use crate::retry::Conclusion;
 use kq_answer::reason::Reason;
 use kq_facts::timestamp::Timestamp;
 use kq_k8s::kubelet_rules::KubeletRules;
-use kq_k8s::pod::{Container, Pod, ProbeType};
+use kq_k8s::pod::{Container, Pod, ProbeType, is_final};
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -64,11 +64,11 @@ impl Worker {
         kubelet_start: Timestamp,
     ) -> Option<Self> {
         let regular = pod.spec.containers.iter().map(|container| (container, false));
-        let sidecars = pod.spec.init_containers.iter().filter(|it| it.restarts_always());
+        let sidecars = pod.spec.sidecars();
         let mut all = regular.chain(sidecars.map(|container| (container, true)));
-        let (container, is_sidecar) = all.find(|(it, _)| it.name == container)?;
-        let timing = ProbeTiming::of(container.probe(kind)?);
-        let container = container.clone();
+        let (named, is_sidecar) = all.find(|(it, _)| it.name == container)?;
+        let (timing, container) = (ProbeTiming::of(named.probe(kind)?), named.clone());
+        drop(all);
         let state = WorkerState {
             container_id: ContainerId::default(),
             last_result: Verdict::Success,
@@ -104,7 +104,7 @@ impl Worker {
         let Some(status) = facts.status else {
             return self.done(calls, None, StepReason::NoPodStatus, true);
         };
-        if matches!(status.phase.as_str(), "Failed" | "Succeeded") {
+        if is_final(&status.phase) {
             let phase = status.phase.clone();
             return self.done(calls, None, StepReason::PodEnded { phase }, false);
         }

@@ -135,7 +135,7 @@ fn by_own_rules(
 /// Returns true if the end of a container has every container of its pod restarted.
 fn restarts_all(spec: &PodSpec, name: &str, state: State) -> bool {
     let State::Terminated { exit_code } = state else { return false };
-    let mut containers = spec.containers.iter().chain(&spec.init_containers);
+    let mut containers = spec.containers_and_init();
     let container = containers.find(|container| container.name == name);
     let rule = container.and_then(|it| matching_rule(&it.restart_policy_rules, exit_code));
     rule.is_some_and(|(_, rule)| rule.action == "RestartAllContainers")

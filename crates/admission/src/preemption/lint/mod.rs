@@ -43,7 +43,7 @@ impl PreemptionLint {
 impl PreemptionLint {
     /// Checks the pods that have not ended.
     pub fn of<'p>(pods: impl IntoIterator<Item = &'p Pod>, gates: FeatureGates) -> Self {
-        let has_ended = |pod: &&Pod| matches!(pod.status.phase.as_str(), "Succeeded" | "Failed");
+        let has_ended = |pod: &&Pod| pod.status.has_ended();
         let pods: Vec<&Pod> = pods.into_iter().filter(|pod| !has_ended(pod)).collect();
         let mut items: Vec<Finding> = pods.iter().filter_map(|pod| finding(pod, gates)).collect();
         // Stable: within a severity they stay in the order of the pods.
@@ -58,7 +58,7 @@ fn finding(pod: &Pod, gates: FeatureGates) -> Option<Finding> {
     let (rule, field) = rule(pod, gates)?;
     let metadata = &pod.metadata;
     let subject = Subject::Container {
-        pod: format!("{}/{}", metadata.namespace, metadata.name),
+        pod: metadata.qualified_name(),
         container: String::new(),
         field: field.to_owned(),
     };

@@ -319,7 +319,7 @@ fn of_metadata(pod: &Pod) -> Option<Clue> {
 }
 
 pub(super) fn every_status(pod: &Pod) -> impl Iterator<Item = &ContainerStatus> {
-    pod.status.container_statuses.iter().chain(&pod.status.init_container_statuses)
+    pod.status.containers_and_init()
 }
 
 /// The containers: how each ended, and how often it was started again.

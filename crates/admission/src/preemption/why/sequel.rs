@@ -62,7 +62,7 @@ impl<'t> Observations<'t> {
 
     /// Returns true if the phase is one that no pod leaves.
     pub(super) fn is_final(&self) -> bool {
-        self.pod.is_some_and(is_final)
+        self.pod.is_some_and(|pod| pod.status.has_ended())
     }
 
     pub(super) fn is_being_deleted(&self) -> bool {
@@ -80,7 +80,7 @@ impl<'t> Observations<'t> {
             }
             (None, _) if pod.metadata.deletion_timestamp.is_some() => Sequel::Open,
             (Some(_), None) => Sequel::Open,
-            (None, _) if is_final(pod) => Sequel::Otherwise,
+            (None, _) if pod.status.has_ended() => Sequel::Otherwise,
             (None, at) => self.while_it_lives(at, DELETION),
         }
     }
@@ -89,7 +89,7 @@ impl<'t> Observations<'t> {
     pub(super) fn after_kill(&self, at: Option<Timestamp>) -> Sequel {
         let Some(pod) = self.pod else { return Sequel::Gone };
         let takes = stopping_seconds(pod);
-        if !is_final(pod) {
+        if !pod.status.has_ended() {
             return self.while_it_lives(at, takes);
         }
         match (at, last_end(pod)) {
@@ -129,11 +129,6 @@ pub(super) fn has_run(pod: &Pod) -> bool {
         status.restart_count > 0
             || states.iter().any(|state| state.running.is_some() || state.terminated.is_some())
     })
-}
-
-/// Returns true if the phase is one that no pod leaves.
-pub(super) fn is_final(pod: &Pod) -> bool {
-    matches!(pod.status.phase.as_str(), "Failed" | "Succeeded")
 }
 
 /// Returns when the deletion was asked for: `deletionTimestamp` is the end of the grace period.

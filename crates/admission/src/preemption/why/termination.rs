@@ -24,8 +24,7 @@ use super::evidence::{every_status, probe_kill};
 use super::reason::{CauseReason, FailureDoubt};
 use super::report::{Cause, EvidenceSource};
 use super::sequel::{
-    Observations, deleted_at, ends_alone, finished, has_disruption_target, is_final, last_end,
-    stopping_time,
+    Observations, deleted_at, ends_alone, finished, has_disruption_target, last_end, stopping_time,
 };
 use kq_answer::Certainty;
 use kq_facts::events::PodEvent;
@@ -65,14 +64,14 @@ pub(super) fn classify(
         return TerminationCause::new(Unknown, Possible, CauseReason::NodeLost);
     }
     let ended_before =
-        is_final(pod) && last_end(pod).is_some_and(|end| Some(end) < deleted_at(pod));
+        pod.status.has_ended() && last_end(pod).is_some_and(|end| Some(end) < deleted_at(pod));
     if observed.is_being_deleted() && !ended_before {
         return TerminationCause::new(Deleted, Likely, CauseReason::DeletedWithoutCondition);
     }
     if !matches!(phase.as_str(), "Failed" | "Running" | "Pending" | "Succeeded") {
         return TerminationCause::new(Unknown, Possible, CauseReason::OtherPhase { phase });
     }
-    if is_final(pod) && reason.is_empty() && ends_alone(pod) == Some(false) {
+    if pod.status.has_ended() && reason.is_empty() && ends_alone(pod) == Some(false) {
         let restart_policy = pod.spec.restart_policy.clone();
         let because = CauseReason::ForcedPhase { phase, restart_policy };
         return TerminationCause::new(EndedByKubelet, Likely, because);
@@ -86,7 +85,7 @@ pub(super) fn classify(
         // The runtime says so of a container of which any process was killed.
         let certainty = if end.exit_code == 137 { Certain } else { Likely };
         let (container, exit_code) = (name.to_owned(), end.exit_code);
-        let mut all = pod.spec.containers.iter().chain(&pod.spec.init_containers);
+        let mut all = pod.spec.containers_and_init();
         let spec = all.find(|it| it.name == name);
         let limit = spec.and_then(|it| it.resources.limits.get(&ResourceName::Memory));
         let memory_limit = limit.map(ToString::to_string);
@@ -126,7 +125,7 @@ fn failed(pod: &Pod) -> TerminationCause {
         return ended(Likely, CauseReason::ContainerKilled { container, exit_code });
     }
     let Some((name, end)) = failed().next() else { return ended(Likely, CauseReason::NoneFailed) };
-    let spec = pod.spec.containers.iter().chain(&pod.spec.init_containers);
+    let spec = pod.spec.containers_and_init();
     let has_probe = spec
         .filter(|container| container.name == name)
         .any(|container| container.liveness_probe.is_some() || container.startup_probe.is_some());
@@ -191,10 +190,12 @@ fn latest_kill<'t>(
         (Some(at), Some(Some(ended))) if ended >= at => ended <= at.plus(stopping_time(pod)),
         // The end was before: what the event announces is still to come.
         (Some(at), Some(Some(_))) => {
-            !is_final(pod) && read_at.is_some_and(|read| read <= at.plus(stopping_time(pod)))
+            !pod.status.has_ended()
+                && read_at.is_some_and(|read| read <= at.plus(stopping_time(pod)))
         }
         (Some(at), None) => {
-            !is_final(pod) && read_at.is_none_or(|read| read <= at.plus(stopping_time(pod)))
+            !pod.status.has_ended()
+                && read_at.is_none_or(|read| read <= at.plus(stopping_time(pod)))
         }
         (None, Some(_)) => {
             end.is_some_and(is_open) || status.is_some_and(|status| status.restart_count <= 1)
@@ -213,7 +214,7 @@ impl Kill<'_> {
         let at = at.map(Timestamp::whole_second);
         let is_seen = at.is_some() && at <= end.and_then(finished);
         let certainty = if is_seen { Certainty::Certain } else { Certainty::Likely };
-        let has_ended = is_final(pod);
+        let has_ended = pod.status.has_ended();
         let cause = if has_ended { Cause::EndedByProbe } else { Cause::RestartedByProbe };
         let restarts = status.map_or(0, |status| status.restart_count);
         let restarts = (!has_ended).then_some(restarts);

@@ -52,7 +52,7 @@ pub fn limits(examined: CheckInput<'_>) -> Check {
 /// Returns the limits of a pod that the kernel cannot keep.
 fn small_limits(pod: &Pod, period_us: i64) -> Vec<String> {
     let spec = &pod.spec;
-    let containers = spec.containers.iter().chain(&spec.init_containers);
+    let containers = spec.containers_and_init();
     let containers =
         containers.map(|container| (format!("/{}", container.name), &container.resources.limits));
     let whole = spec.resources.iter().map(|resources| (String::new(), &resources.limits));

@@ -18,7 +18,7 @@ pub use placement::{CpuSets, Placement, gets_exclusive_cpus};
 pub use plan::{Detail, Planned, plan};
 pub use removals::{PreemptionPlan, plan_removals};
 pub use restarted_containers::{ACTUATED, RestartedContainers, lasting_containers, moves_cgroups};
-pub use settled::{Settled, has_ended, settled};
+pub use settled::{Settled, settled};
 pub use start_ends::{StartEnd, StartEnds, by_name, readmit_all};
 pub use start_pressure::start_pressure;
 
@@ -271,7 +271,7 @@ impl AdmissionNode {
                 .to_owned(),
         );
         basis.assume("the kubelet sees the same node and pods as kq".to_owned());
-        let containers = |pod: &'p Pod| pod.spec.containers.iter().chain(&pod.spec.init_containers);
+        let containers = |pod: &'p Pod| pod.spec.containers_and_init();
         let names: BTreeSet<&ResourceName> = pods
             .flat_map(containers)
             .flat_map(|it| it.resources.requests.iter())

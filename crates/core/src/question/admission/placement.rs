@@ -110,7 +110,7 @@ fn shared_cpus(node: &Node) -> Option<CpuSet> {
 
 /// Returns true if a container of a pod asks for whole CPUs, which it gets for itself (`guaranteedCPUs`), or the pod as a whole does.
 fn asks_for_cpus(pod: &Pod) -> bool {
-    let mut containers = pod.spec.containers.iter().chain(&pod.spec.init_containers);
+    let mut containers = pod.spec.containers_and_init();
     let is_whole = |container: &Container| {
         let cpu = container.resources.requests.get(&ResourceName::Cpu);
         cpu.is_some_and(|cpu| !cpu.is_zero() && cpu.milli_value() % 1_000 == 0)
@@ -366,7 +366,7 @@ fn exclusive(outcome: &CpuOutcome) -> Option<CpuSet> {
 }
 
 fn names(pod: &Pod) -> BTreeSet<String> {
-    let containers = pod.spec.containers.iter().chain(&pod.spec.init_containers);
+    let containers = pod.spec.containers_and_init();
     containers.map(|container| container.name.clone()).collect()
 }
 

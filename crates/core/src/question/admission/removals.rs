@@ -1,13 +1,13 @@
 //! The plan of `kq preempt apply`: the victims of a pod as steps, before a confirmation.
 
-use super::{AdmissionNode, Detail, Settled, has_ended, plan, random_order, settled, sort};
+use super::{AdmissionNode, Detail, Settled, plan, random_order, settled, sort};
 use kq_admission::preemption::apply::{
     ApplyResult, Check, PreemptionApply, Removal, RemovalOptions, StepReport, Target, successors,
     target_of, unfit, why_not,
 };
 use kq_admission::preemption::{PodPreemption, PreemptionResult};
 use kq_answer::Failure;
-use kq_k8s::pod::Pod;
+use kq_k8s::pod::{Pod, is_final};
 
 /// The plan, as shown before the confirmation.
 pub struct PreemptionPlan {
@@ -85,7 +85,7 @@ fn notes(how: Removal, successors: &[String], pod: &Pod) -> Vec<String> {
     ];
     notes.extend_from_slice(successors);
     let phase = &pod.status.phase;
-    if has_ended(phase) {
+    if is_final(phase) {
         notes.push(format!(
             "the pod's phase is {phase}: it stays ended, and room is made for another pod"
         ));

@@ -31,7 +31,7 @@ pub struct RestartedContainers<'n> {
 
 /// Returns the containers of a pod that run as long as it does: its own, and its sidecars.
 pub fn lasting_containers(pod: &Pod) -> impl Iterator<Item = &Container> + Clone {
-    let sidecars = pod.spec.init_containers.iter().filter(|it| it.restarts_always());
+    let sidecars = pod.spec.sidecars();
     pod.spec.containers.iter().chain(sidecars)
 }
 

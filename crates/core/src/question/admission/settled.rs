@@ -43,8 +43,3 @@ impl Settled {
         }
     }
 }
-
-/// Returns true if a phase is final.
-pub fn has_ended(phase: &str) -> bool {
-    matches!(phase, "Succeeded" | "Failed")
-}

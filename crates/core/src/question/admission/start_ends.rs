@@ -334,7 +334,7 @@ pub fn by_name(ends: StartEnds) -> BTreeMap<String, StartEnd> {
 /// Returns a pod without the containers that run: the device manager gives them nothing again (`isContainerAlreadyRunning`).
 fn without_running(pod: &Pod) -> Pod {
     let mut rest = pod.clone();
-    let statuses = pod.status.container_statuses.iter().chain(&pod.status.init_container_statuses);
+    let statuses = pod.status.containers_and_init();
     let running = statuses.filter(|status| status.state.running.is_some());
     let running: BTreeSet<&str> = running.map(|status| status.name.as_str()).collect();
     for list in [&mut rest.spec.containers, &mut rest.spec.init_containers] {

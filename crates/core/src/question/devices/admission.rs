@@ -534,7 +534,7 @@ fn asks_for_devices(pod: &Pod) -> bool {
 pub fn running(pod: &Pod, pods: &NodePods<'_>) -> Vec<(String, String)> {
     let uid = &pod.metadata.uid;
     let status = &pod.status;
-    let statuses = status.container_statuses.iter().chain(&status.init_container_statuses);
+    let statuses = status.containers_and_init();
     let reported: BTreeSet<&str> = statuses
         .filter(|status| status.state.running.is_some())
         .map(|status| status.name.as_str())
@@ -550,7 +550,7 @@ pub fn running(pod: &Pod, pods: &NodePods<'_>) -> Vec<(String, String)> {
 /// Returns the containers of a pod that run and have restarted: the runtime lists one that exited next to each.
 pub fn restarted_containers(pod: &Pod) -> impl Iterator<Item = &str> {
     let status = &pod.status;
-    let statuses = status.container_statuses.iter().chain(&status.init_container_statuses);
+    let statuses = status.containers_and_init();
     let restarted = statuses.filter(|it| it.restart_count > 0 && it.state.running.is_some());
     restarted.map(|it| it.name.as_str())
 }

@@ -161,7 +161,7 @@ fn cause(
 }
 
 fn statuses(pod: &Pod) -> impl Iterator<Item = &ContainerStatus> {
-    pod.status.container_statuses.iter().chain(&pod.status.init_container_statuses)
+    pod.status.containers_and_init()
 }
 
 /// Returns the containers that wait with an error.

@@ -104,7 +104,7 @@ pub(super) fn report(
     page.status(pod, node.kubelet.rules.gates);
     page.cgroups(compared, pod)?;
     // A pod that ended is not evicted, probed or preempted any more.
-    let has_ended = matches!(pod.status.phase.as_str(), "Succeeded" | "Failed");
+    let has_ended = pod.status.has_ended();
     if !has_ended {
         page.eviction(node, compared, pod, is_stored);
     }
@@ -204,7 +204,7 @@ impl Page<'_> {
             },
             "kq cgroup plan POD",
         );
-        for status in status.container_statuses.iter().chain(&status.init_container_statuses) {
+        for status in status.containers_and_init() {
             let (ready, restarts) = (status.ready, status.restart_count);
             let container = PodFact::Container { state: state(status), ready, restarts };
             self.add(Some(&status.name), container, "");
@@ -307,7 +307,7 @@ impl Page<'_> {
 
     fn devices(&mut self, node: &Node, pod: &Pod) {
         let asks = |pod: &Pod| {
-            let containers = pod.spec.containers.iter().chain(&pod.spec.init_containers);
+            let containers = pod.spec.containers_and_init();
             containers
                 .flat_map(|it| it.resources.limits.iter())
                 .any(|(name, _)| name.as_str().contains('/'))
@@ -364,7 +364,7 @@ impl Page<'_> {
     fn probes(&mut self, pod: &Pod, node: &Node) {
         let mut pod = pod.clone();
         fill_in(&mut pod);
-        for container in pod.spec.containers.iter().chain(&pod.spec.init_containers) {
+        for container in pod.spec.containers_and_init() {
             let timeline = timeline(&pod, container, node.runtime_request_timeout);
             let shown = timeline.entries.iter().filter(|entry| {
                 entry.since == Since::Trouble

@@ -176,9 +176,8 @@ fn statuses<'p>(
         all += 1;
         // A manifest has no status.
         unreported += usize::from(pod.status.phase.is_empty());
-        let containers = pod.spec.containers.iter().chain(&pod.spec.init_containers);
-        let statuses =
-            pod.status.container_statuses.iter().chain(&pod.status.init_container_statuses);
+        let containers = pod.spec.containers_and_init();
+        let statuses = pod.status.containers_and_init();
         let statuses = ByName::first_of(statuses);
         for container in containers {
             let Some(status) = statuses.get(&container.name) else { continue };
@@ -189,7 +188,7 @@ fn statuses<'p>(
             );
             let rules = of_container(container, status, kills.get(&key));
             let subject = || Subject::Pod {
-                pod: format!("{}/{}", pod.metadata.namespace, pod.metadata.name),
+                pod: pod.metadata.qualified_name(),
                 container: Some(container.name.clone()),
             };
             let found =

@@ -101,7 +101,7 @@ pub(super) fn eviction(
         source = Some(rank.usage.source);
         let first = || {
             let pods = rank.first.one_of.iter();
-            pods.map(|pod| format!("{}/{}", pod.namespace, pod.name)).collect::<Vec<_>>()
+            pods.map(ToString::to_string).collect::<Vec<_>>()
         };
         for row in
             rank.thresholds.iter().filter(|row| seen.insert((row.signal, row.configured.clone())))

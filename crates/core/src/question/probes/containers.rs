@@ -14,7 +14,7 @@ use kq_probe::worker::{PodFacts, State};
 /// Replaces the probes of a container by one.
 pub fn put(pod: &mut Pod, container: &str, kind: Option<ProbeType>, probe: Probe) {
     let spec = &mut pod.spec;
-    let mut all = spec.containers.iter_mut().chain(&mut spec.init_containers);
+    let mut all = spec.containers_and_init_mut();
     let Some(container) = all.find(|it| it.name == container) else { return };
     (container.startup_probe, container.readiness_probe, container.liveness_probe) =
         (None, None, None);
@@ -87,7 +87,7 @@ pub fn pod_of_container(node: &Node, named: &str) -> Result<(ProbedPod, String),
 /// Returns the runtime's ID of a container.
 pub fn container_id(node: &Node, pod: &Pod, name: &str) -> Result<String, String> {
     let status = &pod.status;
-    let mut all = status.container_statuses.iter().chain(&status.init_container_statuses);
+    let mut all = status.containers_and_init();
     let found = all.find(|it| it.name == name).and_then(|it| it.container_id.split_once("://"));
     match (found, node.snapshot.runtime.value()) {
         (Some((_, id)), Some(_)) if !id.is_empty() => Ok(id.to_owned()),

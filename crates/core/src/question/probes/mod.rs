@@ -61,7 +61,7 @@ impl ProbeChanges {
     /// Changes the probes of a pod.
     pub fn change_pod(&self, pod: &mut Pod) {
         let spec = &mut pod.spec;
-        for container in spec.containers.iter_mut().chain(&mut spec.init_containers) {
+        for container in spec.containers_and_init_mut() {
             let probes = [
                 &mut container.startup_probe,
                 &mut container.readiness_probe,

@@ -300,7 +300,7 @@ impl Targets {
             .filter(|subject| probe_type.is_none_or(|kind| subject.probe_type == kind))
         {
             let runs = subject.kind != ContainerKind::InitContainer
-                && !matches!(pod.status.phase.as_str(), "Failed" | "Succeeded")
+                && !pod.status.has_ended()
                 && running(node, &pod, &subject.container.name) != Some(false);
             match runs {
                 true => self.add_one(node, &probed, &pod, &subject, false),
@@ -462,8 +462,7 @@ impl Targets {
         startups
             .map(|target| {
                 let status = &target.pod.status;
-                let mut all =
-                    status.container_statuses.iter().chain(&status.init_container_statuses);
+                let mut all = status.containers_and_init();
                 let own = all.find(|status| status.name == target.container);
                 (target.key(), own.is_some_and(|status| status.started == Some(true)))
             })

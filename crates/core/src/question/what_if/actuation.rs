@@ -131,7 +131,7 @@ fn resized(about: &AdmissionNode, was: &Pod, pod: &Pod) -> Vec<ResizedContainer>
     let sidecars = pod.spec.init_containers.iter().filter(|_| kubelet.version.resizes_sidecars());
     let running = pod.spec.containers.iter().chain(sidecars).filter(|it| runs(about, pod, it));
     let old = |name: &str| {
-        let mut all = was.spec.containers.iter().chain(&was.spec.init_containers);
+        let mut all = was.spec.containers_and_init();
         all.find(|it| it.name == name)
     };
     let one = |new: &Container| {
@@ -179,7 +179,7 @@ fn runs(about: &AdmissionNode, pod: &Pod, container: &Container) -> bool {
         return own.any(|it| it.name == container.name && it.state == ContainerState::Running);
     }
     let status = &pod.status;
-    let mut all = status.container_statuses.iter().chain(&status.init_container_statuses);
+    let mut all = status.containers_and_init();
     match all.find(|it| it.name == container.name) {
         Some(status) => status.state.waiting.is_none() && status.state.terminated.is_none(),
         None => {
@@ -279,7 +279,7 @@ impl MemoryInUse {
             let least = stats.and_then(|it| it.working_set_bytes).unwrap_or_default();
             Used { at_least: exact.unwrap_or(least), is_exact: exact.is_some(), is_sum: false }
         };
-        let sidecars = pod.spec.init_containers.iter().filter(|it| it.restarts_always());
+        let sidecars = pod.spec.sidecars();
         let all = pod.spec.containers.iter().chain(sidecars);
         let containers: BTreeMap<String, Used> = all
             .map(|it| {

@@ -81,7 +81,7 @@ fn refusal(about: &AdmissionNode, was: &Pod, pod: &Pod) -> Option<ResizeRefusal>
         return Some(ResizeRefusal::Invalid { errors });
     }
     let old = |name: &str| {
-        let all = was.spec.containers.iter().chain(&was.spec.init_containers);
+        let all = was.spec.containers_and_init();
         all.into_iter().find(|it| it.name == name)
     };
     let is_changed =
@@ -168,9 +168,7 @@ fn infeasible(about: &AdmissionNode, was: &Pod, pod: &Pod) -> Result<Option<Stri
 /// (`disallowResizeForSwappableContainers`).
 fn swaps(about: &AdmissionNode, was: &Pod, pod: &Pod) -> Result<bool, Failure> {
     let node = about.node.settings()?;
-    let all = |pod: &Pod| -> Vec<Container> {
-        pod.spec.containers.iter().chain(&pod.spec.init_containers).cloned().collect()
-    };
+    let all = |pod: &Pod| -> Vec<Container> { pod.spec.containers_and_init().cloned().collect() };
     let old = all(was);
     Ok(all(pod).iter().any(|new| {
         let Some(old) = old.iter().find(|it| it.name == new.name) else { return false };
@@ -239,9 +237,7 @@ fn too_large(about: &AdmissionNode, pod: &Pod) -> Result<Option<String>, Failure
 
 /// Returns true if a container's request of a resource is another one (`guaranteedPodResourceResizeRequired`).
 fn changes(was: &Pod, pod: &Pod, resource: &ResourceName) -> bool {
-    let all = |pod: &Pod| -> Vec<Container> {
-        pod.spec.containers.iter().chain(&pod.spec.init_containers).cloned().collect()
-    };
+    let all = |pod: &Pod| -> Vec<Container> { pod.spec.containers_and_init().cloned().collect() };
     let old = all(was);
     all(pod).iter().any(|new| {
         old.iter().find(|it| it.name == new.name).is_none_or(|old| is_other(old, new, resource))

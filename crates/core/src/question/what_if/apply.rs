@@ -284,7 +284,7 @@ fn stop_containers(state: &mut NodeState) {
 
 /// Stops the containers of a pod's status, which counts where the runtime did not answer.
 fn stop_reported(status: &mut PodStatus) {
-    let statuses = status.container_statuses.iter_mut().chain(&mut status.init_container_statuses);
+    let statuses = status.containers_and_init_mut();
     for container in statuses {
         container.state.running = None;
     }
@@ -425,7 +425,7 @@ fn forget_reported(state: &mut NodeState) {
         let status = &mut loaded.pod.status;
         (status.allocated_resources, status.resources) = (None, None);
         status.conditions.retain(|it| !it.kind.starts_with("PodResize"));
-        for it in status.container_statuses.iter_mut().chain(&mut status.init_container_statuses) {
+        for it in status.containers_and_init_mut() {
             (it.allocated_resources, it.resources) = (None, None);
         }
     }
@@ -624,7 +624,7 @@ fn container<'p>(
 ) -> Result<&'p mut Container, Failure> {
     let name = |it: &Container| it.name.clone();
     let regular: Vec<String> = pod.spec.containers.iter().map(name).collect();
-    let all = pod.spec.containers.iter().chain(&pod.spec.init_containers);
+    let all = pod.spec.containers_and_init();
     let names: Vec<String> = all.map(name).collect();
     let wanted = match (&resize.container, regular.as_slice()) {
         (Some(name), _) => name.clone(),
@@ -639,7 +639,7 @@ fn container<'p>(
             )));
         }
     };
-    let mut all = pod.spec.containers.iter_mut().chain(&mut pod.spec.init_containers);
+    let mut all = pod.spec.containers_and_init_mut();
     all.find(|it| it.name == wanted).ok_or_else(|| {
         let failure = Failure::usage(anyhow!("{change}: the pod has no container {wanted}"));
         failure.hint(format!("its containers: {}", names.join(", ")))

@@ -77,8 +77,7 @@ impl Transition<'_> {
                 freed = Some(i64::try_from(reclaimed).unwrap_or(i64::MAX));
             }
             let left = rank.items.iter().filter(|item| !item.critical);
-            let names =
-                left.map(|item| (format!("{}/{}", item.pod.namespace, item.pod.name), item.usage));
+            let names = left.map(|item| (item.pod.to_string(), item.usage));
             let left: Vec<_> = names.filter(|(name, _)| !gone.contains(name)).collect();
             // Another threshold, with what is to be reclaimed at least, may want more than this one.
             let mut is_wanted = sufficiency == Some(Sufficiency::NotEnough);

@@ -167,10 +167,9 @@ impl Transition<'_> {
     /// Returns the requests of the remaining pods.
     fn requested(&self, name: &ResourceName, lost: &BTreeSet<&str>) -> Quantity {
         let pods = self.after.state.snapshot.pods.value().into_iter().flat_map(|it| &it.pods);
-        let pods = pods.map(|loaded| &*loaded.pod).filter(|pod| {
-            !lost.contains(qualified(pod).as_str())
-                && !matches!(pod.status.phase.as_str(), "Succeeded" | "Failed")
-        });
+        let pods = pods
+            .map(|loaded| &*loaded.pod)
+            .filter(|pod| !lost.contains(qualified(pod).as_str()) && !pod.status.has_ended());
         if name.as_str() == "pods" {
             let count = i64::try_from(pods.count()).unwrap_or(i64::MAX);
             return Quantity::from_units(count, Format::DecimalSi);
@@ -393,7 +392,7 @@ impl Transition<'_> {
         };
         let rank = eviction_rank(node, &options);
         let first = rank.map(|rank| rank.first.one_of).unwrap_or_default();
-        first.iter().map(|pod| format!("{}/{}", pod.namespace, pod.name)).collect()
+        first.iter().map(ToString::to_string).collect()
     }
 }
 

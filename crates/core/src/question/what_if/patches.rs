@@ -65,6 +65,6 @@ fn concern(fault: PatchFault, node: &Node, reboots: bool) -> Concern {
 
 /// Returns true if a pod has a sidecar with a startup probe, next to containers that start again when they crash.
 fn has_started_sidecar(pod: &Pod) -> bool {
-    let mut sidecars = pod.spec.init_containers.iter().filter(|it| it.restarts_always());
+    let mut sidecars = pod.spec.sidecars();
     sidecars.any(|it| it.startup_probe.is_some()) && pod.spec.restart_policy != "Never"
 }

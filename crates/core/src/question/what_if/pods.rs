@@ -228,7 +228,7 @@ impl Transition<'_> {
         };
         let old_taints = self.before.state.snapshot.node.value().map(|node| &node.spec.taints);
         for pod in about.node.allocated_pods() {
-            if matches!(pod.status.phase.as_str(), "Succeeded" | "Failed") {
+            if pod.status.has_ended() {
                 continue;
             }
             let name = qualified(pod);
@@ -453,7 +453,7 @@ fn run(state: &mut NodeState, new: &BTreeSet<String>) {
         };
         pod.status.phase = "Running".to_owned();
         pod.status.container_statuses = pod.spec.containers.iter().map(running).collect();
-        let sidecars = pod.spec.init_containers.iter().filter(|it| it.restarts_always());
+        let sidecars = pod.spec.sidecars();
         pod.status.init_container_statuses = sidecars.map(running).collect();
     }
 }

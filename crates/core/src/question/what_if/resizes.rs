@@ -255,7 +255,7 @@ fn allocate(state: &mut NodeState, id: &str) {
     for pod in all.map(|it| &mut it.pod).filter(|pod| pod_id(pod) == id) {
         let status = &mut pod.status;
         (status.allocated_resources, status.resources) = (None, None);
-        for it in status.container_statuses.iter_mut().chain(&mut status.init_container_statuses) {
+        for it in status.containers_and_init_mut() {
             (it.allocated_resources, it.resources) = (None, None);
         }
     }
