@@ -35,6 +35,8 @@ pub enum MissingFact {
     KubeletConfig,
     /// The time of the kubelet's start.
     KubeletStart,
+    /// Whether the kubelet starts and admits the pods again.
+    NextStart,
     /// The kubelet's log.
     KubeletLog,
     /// The runtime's conversion of shares into a weight.

@@ -382,6 +382,7 @@ mod tests {
             outcome: Outcome::default(),
             basis: kq_answer::Basis::default(),
             kubelet_start: None,
+            lacks_kubelet: false,
         }
     }
 

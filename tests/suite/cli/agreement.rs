@@ -165,7 +165,7 @@ fn pods_that_run_and_are_not_listed_are_missing() {
     }
     let ran = kq("doctor --snapshot node.json -o json").within(folder.path()).run();
     let restart = found(&ran.answer(), "kubelet-restart");
-    assert!(restart.iter().any(|it| it.contains("7 others are not known")), "{restart:?}");
+    assert!(restart.iter().any(|it| it.contains("7 more are not known")), "{restart:?}");
 }
 
 #[test]

@@ -288,7 +288,7 @@ facts: {}
 assumptions: []
 missing: []
 warnings:
-- text: "stats of pods that cannot be evicted: shop/worker-1 and 3 others; the kubelet ranks only its own active pods"
+- text: "stats of pods that cannot be evicted: shop/worker-1 and 3 more; the kubelet ranks only its own active pods"
   code: otherPodStats
   about: null
 --- exit 0
@@ -332,7 +332,7 @@ fn only_what_may_be_evicted_is_ranked() {
         "assumed: 1 pod on other nodes than node-a: not counted",
         "assumed: 1 pod not bound to a node: not counted",
         "assumed: 1 pod with a class and no priority",
-        "warning: stats of pods that cannot be evicted: shop/batch and one other",
+        "warning: stats of pods that cannot be evicted: shop/batch and 1 more",
     ] {
         assert!(ran.stderr.contains(said), "{said}: {}", ran.stderr);
     }

@@ -281,9 +281,9 @@ fn nodes_come_from_a_file_and_pods_have_requests() {
     let dry_run =
         |flags: &str, names: &str| kq(&format!("{line} {flags} -- doctor")).stdin(names).run();
     let ran = dry_run("--nodes-from -", "node/well-1\nnode/well-2\n# node/cut\n");
-    assert!(ran.stderr.contains("plan: a pod on well-1 and 1 more nodes"), "{}", ran.text());
+    assert!(ran.stderr.contains("plan: a pod on well-1 and 1 more node"), "{}", ran.text());
     let ran = dry_run("--nodes-from - cut", "well-1");
-    assert!(ran.stderr.contains("plan: a pod on cut and 1 more nodes"), "{}", ran.text());
+    assert!(ran.stderr.contains("plan: a pod on cut and 1 more node"), "{}", ran.text());
     for (names, expected) in [("", "no names of nodes"), ("well-3", "did you mean well-")] {
         let ran = dry_run("--nodes-from -", names);
         assert_eq!(ran.code, 2, "{}", ran.text());
@@ -309,7 +309,7 @@ fn nothing_is_made_without_a_yes() {
     for (line, code, expected) in [
         ("well-1 -- doctor", 4, "nothing was changed: confirmation needs a terminal"),
         ("--dry-run -- doctor", 0, "plan: a pod on cut and 11 more nodes of https://127.0.0.1"),
-        ("--dry-run --sample 2 -- doctor", 0, "plan: a pod on cut and 1 more nodes"),
+        ("--dry-run --sample 2 -- doctor", 0, "plan: a pod on cut and 1 more node"),
         ("well-3 --yes -- doctor", 2, "hint: did you mean well-1?"),
         ("-l well=maybe --yes -- doctor", 2, "no node of the cluster is selected"),
         ("--yes -- gc apply", 2, "kq gc apply cannot be asked of many nodes"),

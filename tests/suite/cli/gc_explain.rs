@@ -182,7 +182,7 @@ kubelet start: 2026-11-19T11:30:00Z (--kubelet-start)
 assumed: the kubelet checks the images within a minute of its start and then every 5m
 assumed: no image was in use, unused, or gone only between two detections of kq gc record that are at most 10m apart
 assumed: no image was removed by another program and pulled again before the kubelet's next check
-missing: not all pods are known, so the dead containers of the others are taken to stay: the specifications of shop/web and 1 others are not known: they are not in the API server
+missing: not all pods are known, so the dead containers of the others are taken to stay: the specifications of shop/web and 1 more are not known: they are not in the API server
 --- exit 0
 
 "#]]);
@@ -224,7 +224,7 @@ kubelet start: 2026-11-19T11:30:00Z (--kubelet-start)
 assumed: the kubelet checks the images within a minute of its start and then every 5m
 assumed: no image was in use, unused, or gone only between two detections of kq gc record that are at most 10m apart
 assumed: no image was removed by another program and pulled again before the kubelet's next check
-missing: not all pods are known, so the dead containers of the others are taken to stay: the specifications of shop/web and 1 others are not known: they are not in the API server
+missing: not all pods are known, so the dead containers of the others are taken to stay: the specifications of shop/web and 1 more are not known: they are not in the API server
 --- exit 0
 
 "#]]);
@@ -255,7 +255,7 @@ kubelet start: 2026-11-19T11:30:00Z (--kubelet-start)
 assumed: the kubelet checks the images within a minute of its start and then every 5m
 assumed: no image was in use, unused, or gone only between two detections of kq gc record that are at most 10m apart
 assumed: no image was removed by another program and pulled again before the kubelet's next check
-missing: not all pods are known, so the dead containers of the others are taken to stay: the specifications of shop/web and 1 others are not known: they are not in the API server
+missing: not all pods are known, so the dead containers of the others are taken to stay: the specifications of shop/web and 1 more are not known: they are not in the API server
 --- exit 0
 
 "#]]);

@@ -267,3 +267,82 @@ fn no_kubelet_admits_a_pod_where_none_runs_or_starts() {
         assert_eq!(ran.code, 3, "{runs}: {}", ran.text());
     }
 }
+
+/// Changes the example of a night, and asks about it.
+fn ask_at_night(line: &str, change: impl FnOnce(&mut Value)) -> Ran {
+    let folder = changed(change);
+    kq(&format!("{line} --snapshot s.json")).within(folder.path()).run()
+}
+
+const AT_A_START: [&str; 3] = [
+    "what-if kubelet-restart",
+    "admit explain --kubelet-restart",
+    "devices plan --kubelet-restart",
+];
+
+#[test]
+fn a_start_of_an_unknown_version_is_no_all_clear() {
+    for version in ["v1.29.3", "v1.40.0"] {
+        for line in AT_A_START {
+            let ran = ask_at_night(line, |node| {
+                node["kubeletVersion"]["found"]["value"] = json!(version);
+                node["node"]["found"]["value"]["status"]["nodeInfo"]["kubeletVersion"] =
+                    json!(version);
+            });
+            assert_eq!(ran.code, 3, "{line} {version}: {}", ran.text());
+            assert!(ran.text().contains("kq knows the gates"), "{line}: {}", ran.text());
+        }
+    }
+}
+
+#[test]
+fn a_runtime_that_was_silent_may_end_the_start() {
+    for line in AT_A_START {
+        let ran = ask_at_night(line, |node| {
+            let socket = "/run/containerd/containerd.sock";
+            node["runtime"] = json!({"found": null, "tried": [
+                {"source": format!("unix://{socket}"), "reason": "connection refused"}]});
+            node["kubeletConfig"]["found"]["value"]["containerRuntimeEndpoint"] =
+                json!(format!("unix://{socket}"));
+            node["startFiles"] = json!({"found": {"source": "/", "value": {"files": {socket: "socket"}}},
+                "tried": []});
+        });
+        assert_eq!(ran.code, 3, "{line}: {}", ran.text());
+        assert!(ran.text().contains("runtime does not answer exits"), "{line}: {}", ran.text());
+    }
+}
+
+#[test]
+fn amounts_that_are_not_reported_are_not_zero() {
+    for line in AT_A_START.into_iter().chain(["what-if set maxPods=3"]) {
+        let ran = ask_at_night(line, |node| {
+            node["node"]["found"]["value"]["status"]["allocatable"] = json!({});
+        });
+        assert_eq!(ran.code, 3, "{line}: {}", ran.text());
+        assert!(ran.text().contains("status.allocatable is empty"), "{line}: {}", ran.text());
+    }
+}
+
+#[test]
+fn a_node_without_a_kubelet_comforts_nobody() {
+    let gone = |node: &mut Value| {
+        node["kubelet"] = json!({"found": null, "tried": [{"source": "/proc", "reason": "no process named kubelet"}]});
+    };
+    let ran = ask_at_night("doctor shop/cart-0", gone);
+    assert_eq!(ran.code, 1, "{}", ran.text());
+    assert!(ran.stdout.contains("no process named kubelet"), "{}", ran.text());
+    let ran = ask_at_night("gc dry-run -o json", gone);
+    let answer: Value = ran.answer();
+    let told = answer["headline"]["text"].as_str().expect("a text");
+    assert!(told.starts_with("no kubelet runs; "), "{told}");
+}
+
+#[test]
+fn a_pod_is_not_fine_where_the_configuration_is_unknown() {
+    let ran = ask_at_night("doctor shop/cart-0", |node| {
+        node["kubeletConfig"] =
+            json!({"found": null, "tried": [{"source": "configz", "reason": "forbidden"}]});
+    });
+    assert_eq!(ran.code, 3, "{}", ran.text());
+    assert!(ran.stderr.contains("configuration is unknown"), "{}", ran.text());
+}

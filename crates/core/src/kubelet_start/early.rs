@@ -52,9 +52,12 @@ pub(super) fn endpoints(start: &Start<'_>, found: &mut StartExamination) {
         }
         let error = match path_of(&endpoint) {
             Err(error) => Some(error),
-            Ok(_) if service == "runtime" && facts.runtime_answers => None,
+            Ok(_) if service == "runtime" && facts.runtime_answers == Some(true) => None,
             Ok(path) => match facts.files.and_then(|files| files.get(path)) {
-                None | Some(StartFile::Socket) => {
+                file @ (None | Some(StartFile::Socket)) => {
+                    found.is_runtime_silent |= service == "runtime"
+                        && file.is_some()
+                        && facts.runtime_answers == Some(false);
                     found.skip(
                         "a container runtime that does not answer",
                         "the answers of the runtime",

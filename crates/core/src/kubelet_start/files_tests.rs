@@ -81,7 +81,7 @@ fn start(flags: &[&str], config: Value, files: &StartFiles, minor: u32) -> Vec<S
         config_file: Some(ConfigText { path: "/c".to_owned(), content }),
         files: Some(files),
         now: Some(Timestamp::from_seconds(100)),
-        runtime_answers: true,
+        runtime_answers: Some(true),
         ..StartFacts::default()
     });
     examined.problems

@@ -92,8 +92,8 @@ pub struct StartFacts<'a> {
     pub now: Option<Timestamp>,
     /// The file system of the kubelet's folder.
     pub root_filesystem: Option<&'a Filesystem>,
-    /// The container runtime answers at its endpoint.
-    pub runtime_answers: bool,
+    /// The container runtime answers at its endpoint; `None`: it was not asked.
+    pub runtime_answers: Option<bool>,
     /// A kubelet runs.
     pub runs: bool,
 }
@@ -175,6 +175,8 @@ pub struct StartExamination {
     pub gates: Option<FeatureGates>,
     /// The checks that were skipped.
     pub unknown: Vec<NotExamined>,
+    /// The container runtime was asked and did not answer, and its socket does not say why.
+    pub is_runtime_silent: bool,
     /// The fields that flags set.
     pub by_flag: BTreeSet<&'static str>,
     /// How far it got with the cgroups of the node.

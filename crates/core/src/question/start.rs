@@ -8,7 +8,7 @@ use crate::kubelet_start::{
 use crate::question::cgroup::first_hugepages;
 use crate::question::cgroup::plan::PlanInput;
 use crate::question::what_if::NodeState;
-use kq_answer::{Certainty, Failure, Severity};
+use kq_answer::{Certainty, Failure, Missing, MissingFact, Severity};
 use kq_cgroup::plan::{Owner, PlannedCgroup};
 use kq_cgroup::resource_config::ExplainedFile;
 use kq_facts::cgroup_file::CgroupFile;
@@ -100,6 +100,18 @@ impl KubeletStart {
         self.findings.iter().any(stops).then(|| self.sentence(version))
     }
 
+    /// Returns what is missing where a fact that decides is not known. A configuration that is not known is missing, or was
+    /// assumed, by itself.
+    pub fn missing(&self, node: &Node) -> Option<Missing> {
+        let is_open = self.starts.is_none() && knows_config(node.config_on_disk());
+        let unknown = |(finding, _): &(StartFinding, _)| match finding {
+            StartFinding::Unknown { reason, .. } => Some(reason.clone()),
+            _ => None,
+        };
+        let reason = self.findings.iter().find_map(unknown).filter(|_| is_open)?;
+        Some(Missing::new(MissingFact::NextStart, format!("whether the kubelet starts: {reason}")))
+    }
+
     /// Returns why it certainly does not start.
     pub fn certain_error(&self, version: KubeletVersion) -> Option<String> {
         (self.starts == Some(false)).then(|| self.sentence(version))
@@ -162,6 +174,12 @@ impl KubeletStart {
                 KubeletVersion::OLDEST,
                 KubeletVersion::NEWEST
             );
+            findings.push((StartFinding::Unknown { reason, text: None }, None));
+            starts = None;
+        }
+        if examination.is_runtime_silent && starts == Some(true) {
+            let reason = "the container runtime did not answer kq, and a kubelet whose runtime does not answer exits"
+                .to_owned();
             findings.push((StartFinding::Unknown { reason, text: None }, None));
             starts = None;
         }
@@ -265,7 +283,10 @@ pub(super) fn examine_start(
         files: snapshot.start_files.value(),
         now: snapshot.taken_at.parse().ok(),
         root_filesystem: root_filesystem(snapshot),
-        runtime_answers: runtime.is_some(),
+        runtime_answers: match snapshot.runtime.was_not_queried() {
+            true => None,
+            false => Some(runtime.is_some()),
+        },
         runs: snapshot.kubelet.found.is_some(),
     })
 }

@@ -52,7 +52,12 @@ impl WhatIf {
         const NAMED: usize = 3;
         let all = self.pods.len();
         if all == 0 {
-            return "no pod is known".to_owned();
+            let is_known = if self.knows_pods {
+                "no pod is known"
+            } else {
+                "what becomes of the pods is unknown"
+            };
+            return is_known.to_owned();
         }
         let ends = |it: &&PodOutcome| {
             matches!(it.result, Refused | Preempted | Evicted | Deleted | Ends | Terminated)
@@ -111,6 +116,7 @@ impl WhatIf {
         let code = match (self.kubelet_starts, self.items.first().map(|it| it.severity)) {
             (None, _) if self.kubelet_restarts => "unknown",
             (_, Some(Severity::Error)) => "errors",
+            (_, Some(Severity::Unknown)) => "incomplete",
             (_, Some(Severity::Warning)) => "warnings",
             _ => "no-problem",
         };

@@ -392,8 +392,8 @@ impl Rule for WhatIfRule {
             Self::NextStart { .. }
             | Self::DeviceHeld(_)
             | Self::PatchFault { .. }
-            | Self::Restarts { .. }
-            | Self::VersionUnknown { .. } => Severity::Warning,
+            | Self::Restarts { .. } => Severity::Warning,
+            Self::VersionUnknown { .. } => Severity::Unknown,
             Self::OtherNodeName { .. }
             | Self::DriversDiffer { .. }
             | Self::LimitBelowUse { .. }

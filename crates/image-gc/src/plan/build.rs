@@ -178,6 +178,7 @@ pub fn plan(mut inputs: Inputs<'_>) -> ImageGcPlan {
     outcome.follows = follows(&inputs, &run, found, &freed, &outcome);
     ImageGcPlan {
         kubelet_start: inputs.kubelet_start.clone(),
+        lacks_kubelet: false,
         trigger: inputs.trigger,
         at: inputs.now,
         run,

@@ -57,6 +57,9 @@ pub struct ImageGcPlan {
     /// The start of the kubelet, also among the facts.
     #[serde(skip)]
     pub kubelet_start: Option<KubeletStart>,
+    /// No kubelet was found where one was looked for.
+    #[serde(skip)]
+    pub lacks_kubelet: bool,
     /// The basis of the answer.
     #[serde(flatten)]
     pub basis: Basis,
@@ -70,6 +73,9 @@ impl ImageGcPlan {
         let Freed { images, counted_bytes, .. } = self.freed;
         let of = |bytes: i64| kq_output::units::bytes(u64::try_from(bytes).unwrap_or(0));
         let when = match self.trigger {
+            Trigger::Periodic | Trigger::Age if self.lacks_kubelet => {
+                "within 5 minutes of the kubelet's start"
+            }
             Trigger::Periodic | Trigger::Age => "within 5 minutes",
             Trigger::Eviction => "under disk pressure, before a pod is evicted",
         };
@@ -84,7 +90,8 @@ impl ImageGcPlan {
         let go = if images == 1 { "goes" } else { "go" };
         let up_to =
             if self.freed.at_least_bytes == self.freed.at_most_bytes { "" } else { "up to " };
-        let gone = format!("{up_to}{} {go} {when}", counted(images, "image"));
+        let runs = if self.lacks_kubelet { "no kubelet runs; " } else { "" };
+        let gone = format!("{runs}{up_to}{} {go} {when}", counted(images, "image"));
         let listed = names.join(", ");
         match (images, &self.outcome.error, self.run.wants_space) {
             (0, Some(error), _) => Headline::new("fails", format!("the collection fails: {error}")),

@@ -33,7 +33,9 @@ pub fn readmit_all(about: &AdmissionNode) -> Result<PodReadmission, Failure> {
         item.stopped = end.stopped.take().filter(|it| it.cause != RestartCause::NotRunning);
         item.otherwise = end.otherwise();
     }
-    usual.start_error = kubelet_start(&about.node).error(about.node.kubelet.version);
+    let start = kubelet_start(&about.node);
+    usual.start_error = start.error(about.node.kubelet.version);
+    usual.basis.lack_all(start.missing(&about.node));
     if usual.start_error.is_some() {
         usual.basis.assume("the items are of a kubelet that starts".to_owned());
     }

@@ -9,7 +9,7 @@ use super::other_starts::OtherStarts;
 use super::topology::TopologyOptions;
 use crate::question::admission::{AdmissionNode, StartEnds};
 use crate::question::patches::assume_fault;
-use crate::question::start::kubelet_start;
+use crate::question::start::{KubeletStart, kubelet_start};
 use anyhow::anyhow;
 use kq_admission::qualified;
 use kq_answer::{Assumption, Basis, Failure, Missing, MissingFact, Warning, WarningCode};
@@ -308,26 +308,40 @@ pub fn device_plan<P: PlanPlugins>(
             |it: &&PlannedPod| it.admission.message.is_none() && it.otherwise.is_none();
         let given = planned.pods.iter().filter(is_decided);
         let given = given.map(|it| format!("{}/{}", it.namespace, it.name)).collect();
-        planned.prevented = not_admitted(node, &given);
+        let start = kubelet_start(node);
+        match not_admitted(node, &start, &given) {
+            Ok(prevented) => planned.prevented = prevented,
+            // Files alone say nothing of the node.
+            Err(_) if node.snapshot.node.found.is_none() || node.snapshot.pods.found.is_none() => {}
+            Err(failure) => {
+                let text = format!("whether the kubelet admits the pods: {}", failure.reason());
+                planned.basis.lack(Missing::new(MissingFact::NextStart, text));
+            }
+        }
+        planned.basis.lack_all(start.missing(node));
     }
     Ok(planned)
 }
 
 /// Returns why pods get no devices at a start, or may not: the kubelet does not start, or ends them for something else.
-fn not_admitted(node: &Node, pods: &BTreeSet<String>) -> Option<String> {
-    if let Some(error) = kubelet_start(node).error(node.kubelet.version) {
-        return Some(error);
+fn not_admitted(
+    node: &Node,
+    start: &KubeletStart,
+    pods: &BTreeSet<String>,
+) -> Result<Option<String>, Failure> {
+    if let Some(error) = start.error(node.kubelet.version) {
+        return Ok(Some(error));
     }
     let about = AdmissionNode::with_all_pods(node.clone());
     let next = about.at_next_start();
-    let ends = StartEnds::of(next.as_ref().unwrap_or(&about)).ok()?;
+    let ends = StartEnds::of(next.as_ref().unwrap_or(&about))?;
     let ending = ends.items.iter().filter(|end| end.may_end() && pods.contains(&end.pod));
-    let end = ending.min_by_key(|end| !end.ends())?;
+    let Some(end) = ending.min_by_key(|end| !end.ends()) else { return Ok(None) };
     let reason = end.reason.as_deref().unwrap_or_default();
-    Some(match &end.cause {
+    Ok(Some(match &end.cause {
         Some(cause) => format!("a kubelet that starts may end {}: {reason}: {cause}", end.pod),
         None => format!("a kubelet that starts ends {}: {reason}", end.pod),
-    })
+    }))
 }
 
 /// Returns what is missing of pods whose devices the topology manager aligns with CPUs and memory of their own.

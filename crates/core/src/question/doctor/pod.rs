@@ -90,6 +90,9 @@ pub fn page(report: &PodReport, is_wide: bool) -> Table {
     ])
 }
 
+/// The checks of the node without which no pod is kept running.
+const OF_ALL_PODS: [&str; 2] = ["kubelet", "container-runtime"];
+
 /// Builds the report of a pod. `findings`: those of the node.
 pub(super) fn report(
     compared: &Compared,
@@ -103,6 +106,7 @@ pub(super) fn report(
     let mut page = Page { name: &name, rows: Vec::new(), basis: Basis::default() };
     page.status(pod, node.kubelet.rules.gates);
     page.cgroups(compared, pod)?;
+    page.basis.lack_all(node.missing_config());
     // A pod that ended is not evicted, probed or preempted any more.
     let has_ended = pod.status.has_ended();
     if !has_ended {
@@ -119,6 +123,7 @@ pub(super) fn report(
     }
     let is_about = |finding: &&Finding| match &finding.subject {
         Subject::Pod { pod, .. } | Subject::Container { pod, .. } => *pod == name,
+        Subject::Node => finding.severity == Severity::Error && OF_ALL_PODS.contains(&&*finding.id),
         _ => false,
     };
     Ok(PodReport {

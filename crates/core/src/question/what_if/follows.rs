@@ -73,6 +73,10 @@ pub fn with_allocatable(
 ) -> Option<NodeState> {
     let (old, new) = (before.node().ok()?, after.node().ok()?);
     let reported = &after.state.snapshot.node.value()?.status;
+    // A node of which nothing is reported is not one whose resources became nothing.
+    if reported.allocatable.is_empty() {
+        return None;
+    }
     let is_of_machine = after.state.snapshot.host.memory_bytes().is_ok();
     let knows_config = restarts && is_of_machine && !after.state.has_assumed_config;
     let mut changed = Vec::new();

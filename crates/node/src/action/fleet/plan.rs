@@ -15,7 +15,7 @@ use kq_k8s::label_selector::LabelSelector;
 use kq_k8s::nearest::nearest;
 use kq_k8s::pod::OS_LABEL;
 use kq_k8s::validation::is_pod_name;
-use kq_output::units::and_more;
+use kq_output::units::counted;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -166,7 +166,10 @@ impl FleetPlan {
 
     /// Describes the run in two lines.
     pub fn lines(&self) -> [String; 2] {
-        let others = and_more(self.nodes.len() - 1);
+        let others = match self.nodes.len() {
+            1 => String::new(),
+            count => format!(" and {}", counted(count - 1, "more node")),
+        };
         if self.api_only {
             return [
                 format!(
