@@ -11,6 +11,7 @@ use crate::snapshot::{PodSource, RecordedPods, Snapshot};
 use crate::workloads::effective_uid;
 use kq_answer::reason::Reason;
 use kq_k8s::pod::Pod;
+use kq_output::units::counted;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Whether a pod is active, and why.
@@ -50,7 +51,7 @@ pub enum StandingReason {
     #[text("the pod is known only from the kubelet's list, which has no UIDs")]
     UidUnknown,
     /// Some pods of the source could not be read.
-    #[text("{pods} pods of {source} could not be read")]
+    #[text("{pods} of {source} could not be read", pods = counted(*pods, "pod"))]
     Unreadable {
         /// How many.
         pods: usize,

@@ -71,7 +71,7 @@ fn a_pod_of_another_client_is_not_taken_as_the_answer() {
     // The pod is this run's although its name was taken: the first answer to its creation was lost.
     squat(("/metadata/labels/other", "label".into()));
     let ran = kq(&line).run();
-    assert!(ran.stderr.contains("1 of 1 nodes answered"), "{}", ran.text());
+    assert!(ran.stderr.contains("1 of 1 node answered"), "{}", ran.text());
     fleet.is_clean(&ran);
     for (at, other, expected) in [
         // All but the secret can be read and copied.
@@ -99,7 +99,7 @@ fn a_pod_of_another_client_is_not_taken_as_the_answer() {
         // A pod that has the secret may be this run's, so that it is named.
         let code = if expected.contains("another") { 3 } else { 5 };
         assert_eq!(ran.code, code, "{at}: {}", ran.text());
-        assert!(ran.stderr.contains("0 of 1 nodes answered"), "{at}: {}", ran.text());
+        assert!(ran.stderr.contains("0 of 1 node answered"), "{at}: {}", ran.text());
         assert!(ran.stderr.contains(expected), "{at}: {}", ran.text());
         let state = fleet.state.lock().expect("it is whole");
         assert!(state.deleted.is_empty() && state.pods.len() == 1, "{at}: {:?}", state.deleted);

@@ -346,3 +346,17 @@ fn a_pod_is_not_fine_where_the_configuration_is_unknown() {
     assert_eq!(ran.code, 3, "{}", ran.text());
     assert!(ran.stderr.contains("configuration is unknown"), "{}", ran.text());
 }
+
+#[test]
+fn an_expired_client_certificate_is_in_the_first_sentence() {
+    let ran = ask_at_night("what-if kubelet-restart -o json", |node| {
+        let all = node["certificates"]["found"]["value"].as_array_mut().expect("certificates");
+        for certificate in all.iter_mut().filter(|it| it["usage"] == "client") {
+            certificate["notAfter"] = json!("2026-11-01T00:00:00Z");
+        }
+    });
+    assert_eq!(ran.code, 1, "{}", ran.text());
+    let answer: Value = ran.answer();
+    let told = answer["headline"]["text"].as_str().expect("a text");
+    assert!(told.contains("expired at 2026-11-01T00:00:00Z"), "{told}");
+}

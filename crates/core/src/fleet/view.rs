@@ -4,7 +4,7 @@ use super::merge::{FleetAnswer, NodeChange, NodeValue, ResultRow};
 use super::outcome::{NodeOutcome, NodeResult};
 use kq_output::doc::Doc;
 use kq_output::table::{Column, Rows, Table};
-use kq_output::units::first_few;
+use kq_output::units::{counted, first_few};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -31,7 +31,7 @@ pub fn names(answer: &FleetAnswer) -> Vec<String> {
 /// Returns the counts in a sentence.
 pub fn summary(answer: &FleetAnswer) -> String {
     let nodes = &answer.nodes;
-    let mut text = format!("{} of {} nodes answered", nodes.answered, nodes.asked);
+    let mut text = format!("{} of {} answered", nodes.answered, counted(nodes.asked, "node"));
     for (code, meaning) in [(0, "yes"), (1, "no"), (3, "incomplete")] {
         if let Some(count) = nodes.by_exit_code.get(&code) {
             // Memory takes every text.

@@ -13,7 +13,7 @@ pub use rule::{AllocatableChange, Effect, EvictionChange, ImageGcChange, WhatIfR
 pub use view::{changes_table, script, table_but_for, wide};
 
 use change::{ChangeKind, KINDS};
-use kq_answer::{Basis, Finding, Headline, Severity, answer};
+use kq_answer::{Basis, Finding, Headline, Severity, Subject, answer};
 use kq_output::units::{counted, first_few};
 use serde::Serialize;
 
@@ -120,7 +120,12 @@ impl WhatIf {
             (_, Some(Severity::Warning)) => "warnings",
             _ => "no-problem",
         };
-        let headline = Headline::new(code, format!("{start}{pods}{values}"));
+        // The counts do not show what is wrong with the node itself.
+        let is_of_node =
+            |it: &&Finding| it.severity == Severity::Error && matches!(it.subject, Subject::Node);
+        let of_node = self.items.iter().find(is_of_node).map(|it| format!("; {}", it.found));
+        let of_node = of_node.unwrap_or_default();
+        let headline = Headline::new(code, format!("{start}{pods}{values}{of_node}"));
         Headline { comforts: code == "no-problem", ..headline }
     }
 }

@@ -7,6 +7,7 @@ use crate::pod_args::{LabelArgs, NamespaceArgs};
 use crate::write::{FINDING_NAMES, findings};
 use kq_core::question::pod_selectors::PodSelectors;
 use kq_core::question::preemption::{preemption_lint, preemption_lint_needs};
+use kq_output::units::counted;
 
 /// Find pods that their priority does not protect from the kubelet
 ///
@@ -59,7 +60,7 @@ impl LintArgs {
             PodSelectors::default().within(self.namespace.name(), self.labels.selector.as_ref())?;
         let selection = asked.selection_on(&node, [])?;
         let lint = preemption_lint(&node, &selection);
-        let nothing = format!("nothing found in {} pods", lint.pods);
+        let nothing = format!("nothing found in {}", counted(lint.pods, "pod"));
         let flags = self.node.sources.of_commands();
         findings(self.output, &lint, &lint.items, Some(nothing), &flags)
     }

@@ -7,6 +7,7 @@ use crate::pod_args::{LabelArgs, PodArgs};
 use crate::write::{FINDING_NAMES, findings};
 use anyhow::anyhow;
 use kq_core::question::probes::Purpose;
+use kq_output::units::counted;
 
 /// Find invalid, unwise or surprising settings in the probes of pods
 ///
@@ -64,8 +65,8 @@ impl Args {
         let from = (&self.named.namespace, &self.labels);
         let probed = self.node.pods(pod.as_deref(), from, Purpose::Lint)?;
         let lint = probed.lint(self.pod.is_none());
-        let pods = probed.pods.len();
-        let nothing = format!("nothing found in {} probes of {pods} pods", lint.probes);
+        let pods = counted(probed.pods.len(), "pod");
+        let nothing = format!("nothing found in {} of {pods}", counted(lint.probes, "probe"));
         let flags = self.node.kubelet.sources.of_commands();
         findings(self.output, &lint, &lint.items, Some(nothing), &flags)
     }

@@ -29,7 +29,8 @@ pub(super) fn renewal(usage: CertificateUsage, path: &str) -> String {
     let name = path.rsplit('/').next().unwrap_or(path);
     match usage {
         CertificateUsage::Client => "check rotateCertificates and the pending CertificateSigningRequests (kubectl get csr); \
-             kubeadm: kubeadm init phase kubeconfig kubelet on a control plane node"
+             kubeadm: on a control plane node, kubeadm kubeconfig user --org system:nodes --client-name \
+             system:node:NODE makes a new /etc/kubernetes/kubelet.conf for this node"
             .to_owned(),
         CertificateUsage::Serving if name == "kubelet-server-current.pem" => {
             "approve its CertificateSigningRequest (kubectl get csr)".to_owned()
