@@ -283,15 +283,24 @@ const AT_A_START: [&str; 3] = [
 #[test]
 fn a_start_of_an_unknown_version_is_no_all_clear() {
     for version in ["v1.29.3", "v1.40.0"] {
+        let of_version = |node: &mut Value| {
+            node["kubeletVersion"]["found"]["value"] = json!(version);
+            node["node"]["found"]["value"]["status"]["nodeInfo"]["kubeletVersion"] = json!(version);
+        };
         for line in AT_A_START {
-            let ran = ask_at_night(line, |node| {
-                node["kubeletVersion"]["found"]["value"] = json!(version);
-                node["node"]["found"]["value"]["status"]["nodeInfo"]["kubeletVersion"] =
-                    json!(version);
-            });
+            let ran = ask_at_night(line, of_version);
             assert_eq!(ran.code, 3, "{line} {version}: {}", ran.text());
             assert!(ran.text().contains("kq knows the gates"), "{line}: {}", ran.text());
         }
+        let doctor: Value = ask_at_night("doctor -o json", of_version).answer();
+        let items = doctor["items"].as_array().expect("findings").iter();
+        let of_starts: Vec<_> = items
+            .filter(|it| {
+                ["kubelet-start", "kubelet-restart"].contains(&it["id"].as_str().expect("an id"))
+            })
+            .map(|it| &it["severity"])
+            .collect();
+        assert_eq!(of_starts, ["UNKNOWN", "UNKNOWN"], "{version}: {doctor}");
     }
 }
 

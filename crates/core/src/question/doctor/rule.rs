@@ -399,6 +399,9 @@ pub enum Devices {
 pub enum Restart {
     #[text("a restarted kubelet admits {pods} again", pods = count(*pods, "pod", "pods"))]
     Ok { pods: usize },
+    /// The pods stay, but the start itself is unknown.
+    #[text("a kubelet that starts admits {pods} again; whether it starts is unknown", pods = count(*pods, "pod", "pods"))]
+    IfStarts { pods: usize },
     /// Its pods are not judged.
     #[text("not judged: the kubelet does not start")]
     NoStart,
@@ -551,7 +554,7 @@ impl Rule for NodeRule {
             Self::KubeletRestart(state) => match state {
                 Restart::Ok { .. } => Severity::Ok,
                 Restart::NoStart => Severity::Info,
-                Restart::Unknown { .. } => Severity::Unknown,
+                Restart::IfStarts { .. } | Restart::Unknown { .. } => Severity::Unknown,
                 Restart::Refuses { .. }
                 | Restart::Kills { .. }
                 | Restart::Stops { .. }
