@@ -156,7 +156,7 @@ impl Args {
                     && !word.contains(|c: char| c.is_whitespace() || c.is_uppercase()) =>
             {
                 match guess::hint(&["explain", word], 1, &[]) {
-                    Some(about_pod) => failure.hint(with_sources(&about_pod)),
+                    Some(about_pod) => failure.hint(with_sources(about_pod)),
                     None => failure.hint(hint),
                 }
             }

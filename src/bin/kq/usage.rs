@@ -2,7 +2,7 @@
 
 use crate::cli::Cli;
 use crate::exit::{Code, Failure, lines, note};
-use crate::guess;
+use crate::guess::{self, Hint};
 use crate::short_help::with_short_help;
 use crate::write::{self, Color};
 use anyhow::anyhow;
@@ -208,7 +208,7 @@ fn refuse(error: clap::Error) -> ! {
             _ => note("error", &brief(text.trim_start_matches("error: "))),
         }
     }
-    let of_command = of_command.map(|hint| with_sources(&hint));
+    let of_command = of_command.map(with_sources);
     for hint in of_command.into_iter().chain(of_variable) {
         note("hint", &brief(&hint));
     }
@@ -256,7 +256,7 @@ fn with_near_names(mut error: clap::Error, typed: &[OsString], has_hint: bool) -
 }
 
 /// Names the command that answers, where the words are those of another tool or of a first try.
-fn hint_at_command(error: &clap::Error, typed: &[OsString]) -> Option<String> {
+fn hint_at_command(error: &clap::Error, typed: &[OsString]) -> Option<Hint> {
     let typed: Vec<&str> = typed.iter().skip(1).filter_map(|it| it.to_str()).collect();
     let words = without_flags(&typed);
     let all = Cli::command();
@@ -285,8 +285,8 @@ fn hint_at_command(error: &clap::Error, typed: &[OsString]) -> Option<String> {
             };
             // A file in the wrong place, and a flag of another tool.
             let of_both = || {
-                let line = of_files()?;
-                of_flag(Some(&line)).or(Some(line))
+                let hint = of_files()?;
+                hint.command_line().and_then(|line| of_flag(Some(line))).or(Some(hint))
             };
             let of_flag = || of_flag(None);
             let of_typed = || guess::hint_for_files(&all, &[], &typed);
@@ -306,11 +306,11 @@ fn hint_at_command(error: &clap::Error, typed: &[OsString]) -> Option<String> {
             of_words().or_else(|| fleet_line(&all, &named)).or_else(|| {
                 let text = error.to_string();
                 let lists = [
-                    ("<POD", "kq cgroup show lists the pods"),
-                    ("<IMAGE|", "kq gc images lists the images"),
+                    ("<POD", "`kq cgroup show` lists the pods"),
+                    ("<IMAGE|", "`kq gc images` lists the images"),
                 ];
                 let list = lists.iter().find(|(name, _)| text.contains(name));
-                list.map(|(_, hint)| (*hint).to_owned())
+                list.map(|(_, hint)| Hint::of(hint))
             })
         }
         _ => None,
@@ -324,7 +324,7 @@ fn invalid_flag(error: &clap::Error) -> Option<String> {
 }
 
 /// Returns the line of a command for many nodes whose `--` is missing.
-fn fleet_line(all: &clap::Command, named: &Named<'_, '_>) -> Option<String> {
+fn fleet_line(all: &clap::Command, named: &Named<'_, '_>) -> Option<Hint> {
     if named.names.first() != Some(&"fleet") {
         return None;
     }
@@ -332,7 +332,7 @@ fn fleet_line(all: &clap::Command, named: &Named<'_, '_>) -> Option<String> {
     let at = named.rest.iter().position(is_command).filter(|at| *at > 0)?;
     let (paths, command) = named.rest.split_at(at);
     let (names, paths) = (named.names.join(" "), paths.join(" "));
-    Some(format!("kq {names} {paths} -- {}", command.join(" ")))
+    Some(Hint::command(format!("kq {names} {paths} -- {}", command.join(" "))))
 }
 
 /// Adds a hint to a failure, where a file stands in place of a pod, or the name of a kind of things.
@@ -355,22 +355,23 @@ pub fn with_hint(failure: Failure) -> Failure {
         Some(_) => guess::hint_for_files(named.command, &named.names, &named.rest),
         None if takes("POD") && failure.is_of_name() => {
             let line = format!("kq {}", words.join(" "));
-            guess::of_table(&words, named.names.len(), &[]).filter(|it| *it != line)
+            guess::of_table(&words, named.names.len(), &[])
+                .filter(|it| it.command_line() != Some(&line))
         }
         None => None,
     };
     match hint {
-        Some(hint) => failure.hint_first(with_sources(&hint)),
+        Some(hint) => failure.hint_first(with_sources(hint)),
         None => failure,
     }
 }
 
 /// Returns a hint whose commands are about the node and the pods that the command line names.
-pub fn with_sources(hint: &str) -> String {
+pub fn with_sources(hint: Hint) -> String {
     let typed: Vec<String> =
         std::env::args_os().skip(1).filter_map(|it| it.into_string().ok()).collect();
     let typed: Vec<&str> = typed.iter().map(String::as_str).collect();
-    guess::with_typed_flags(hint, &typed, &Cli::command())
+    guess::with_typed_flags(hint, &typed, &Cli::command()).to_string()
 }
 
 /// The command that words begin with.
@@ -429,7 +430,7 @@ fn without_flags<'t>(typed: &[&'t str]) -> Vec<&'t str> {
 }
 
 /// Puts a command before the flags that were typed before it.
-fn command_first(typed: &[&str]) -> Option<String> {
+fn command_first(typed: &[&str]) -> Option<Hint> {
     typed.first().filter(|first| first.starts_with('-'))?;
     let all = Cli::command();
     let at = typed.iter().position(|word| all.find_subcommand(word).is_some())?;
@@ -437,7 +438,7 @@ fn command_first(typed: &[&str]) -> Option<String> {
     let line = [&["kq"], &typed[at..at + count], &typed[..at], &typed[at + count..]].concat();
     // Elsewhere it may be as wrong.
     try_read(line.iter().map(OsString::from)).ok()?;
-    Some(line.join(" "))
+    Some(Hint::command(line.join(" ")))
 }
 
 /// Names the variable, where a flag that was not typed is in the way of another.

@@ -104,7 +104,7 @@ impl Args {
                 // A kind of change with words that it does not take.
                 _ => guess::of_table(&asked, 3, &[]),
             };
-            let hint = guessed.map(|it| with_sources(&it)).or_else(|| error.hint());
+            let hint = guessed.map(with_sources).or_else(|| error.hint());
             let failure = Failure::usage(error);
             hint.into_iter().fold(failure, Failure::hint)
         })?;

@@ -1,5 +1,6 @@
 //! The flags that were typed, put into the commands of a hint: they name the node and the pods that the hint is about.
 
+use super::Hint;
 use clap::{Arg, Command};
 use kq_output::shell::quoted;
 
@@ -26,13 +27,6 @@ const CARRIED: &[&str] = &[
     "output",
 ];
 
-/// Words with which a sentence of a hint goes on after a command line.
-const VERBS: &[&str] = &[
-    "and", "another", "answers", "asks", "changes", "checks", "compares", "does", "ends", "for",
-    "from", "has", "is", "judges", "lists", "names", "of", "on", "or", "orders", "plans",
-    "removes", "runs", "says", "shows", "takes", "talks", "then", "to", "what", "with", "writes",
-];
-
 /// A flag as it was typed.
 struct Typed<'t> {
     /// Its name without the dashes: `snapshot`, or a letter.
@@ -41,47 +35,24 @@ struct Typed<'t> {
     words: Vec<&'t str>,
 }
 
-/// Returns a hint whose commands have the flags that were typed, where they take them.
-pub fn with_typed_flags(hint: &str, typed: &[&str], all: &Command) -> String {
-    let mut flags = flags(typed, all);
-    // A hint that names the commands which have the flag: `kq gc explain, images have --snapshot`.
-    let is_named = |flag: &Typed<'_>| {
-        flag.words.first().is_some_and(|word| {
-            hint.ends_with(&format!(" have {word}")) || hint.ends_with(&format!(" has {word}"))
-        })
-    };
-    flags.retain(|flag| !is_named(flag));
-    if flags.is_empty() {
-        return hint.to_owned();
-    }
-    let mut whole = String::new();
-    let mut rest = hint;
-    while let Some(at) = rest.find("kq ") {
-        let is_word = !rest[..at].ends_with(|c: char| c.is_alphanumeric() || "/.-".contains(c));
-        let (before, line) = rest.split_at(at);
-        let end = line.find([';', ',', '|']).unwrap_or(line.len());
-        whole.push_str(before);
-        match is_word {
-            true => whole.push_str(&command_line(&line[..end], &flags, all)),
-            false => whole.push_str(&line[..end]),
-        }
-        rest = &line[end..];
-    }
-    whole + rest
+/// Returns a hint whose command lines have the flags that were typed, where they take them.
+pub fn with_typed_flags(hint: Hint, typed: &[&str], all: &Command) -> Hint {
+    let flags = flags(typed, all);
+    hint.with_lines(|line| command_line(line, &flags, all))
 }
 
-/// Returns a command line of a hint, with the sentence that it begins, and with the flags.
+/// Returns a command line with the flags.
 fn command_line(text: &str, flags: &[Typed<'_>], all: &Command) -> String {
     let words: Vec<&str> = text.split(' ').collect();
     let (mut command, mut named) = (all, 1);
     while let Some(inner) = words.get(named).and_then(|word| command.find_subcommand(word)) {
         (command, named) = (inner, named + 1);
     }
-    if named == 1 || command.has_subcommands() {
+    if flags.is_empty() || named == 1 || command.has_subcommands() {
         return text.to_owned();
     }
-    let is_end = |word: &&str| VERBS.contains(word) || *word == "--" || word.is_empty();
-    let end = words[named..].iter().position(is_end).map_or(words.len(), |at| named + at);
+    // The question of many nodes stands behind.
+    let end = words.iter().position(|word| *word == "--").unwrap_or(words.len());
     let mut line: Vec<String> = words[..end].iter().map(ToString::to_string).collect();
     for flag in flags {
         let Some(known) = argument(command, flag.name) else {
@@ -169,12 +140,12 @@ mod tests {
         for (hint, typed, expected) in [
             ("kq gc images", "images --snapshot w.json", "kq gc images --snapshot w.json"),
             (
-                "kq top, and kq doctor cart-0",
+                "`kq top`, and `kq doctor cart-0`",
                 "stats cart-0 --snapshot=w.json -n shop",
                 "kq top --snapshot=w.json, and kq doctor cart-0 --snapshot=w.json -n shop",
             ),
             (
-                "kq cgroup show lists the pods",
+                "`kq cgroup show` lists the pods",
                 "ls --host-root /host",
                 "kq cgroup show --host-root /host lists the pods",
             ),
@@ -186,11 +157,6 @@ mod tests {
             ("kq what-if remove cart-0", "rm cart-0 -n shop", "kq what-if remove shop/cart-0"),
             ("kq gc images", "images --snapshot 'a", "kq gc images --snapshot ''\\''a'"),
             ("kq fleet ask FILE -- doctor", "x --snapshot w.json", "kq fleet ask FILE -- doctor"),
-            (
-                "kq gc explain, images have --snapshot",
-                "gc --snapshot w.json",
-                "kq gc explain, images have --snapshot",
-            ),
             ("kq doctor w.json", "--snapshot w.json", "kq doctor w.json"),
             (
                 "kubectl shows that; kq answers about one node",
@@ -200,7 +166,8 @@ mod tests {
             ("kq gc images", "images --snapshot", "kq gc images"),
         ] {
             let typed: Vec<&str> = typed.split(' ').collect();
-            assert_eq!(with_typed_flags(hint, &typed, &all), expected, "{typed:?}");
+            let found = with_typed_flags(Hint::of(hint), &typed, &all);
+            assert_eq!(found.to_string(), expected, "{typed:?}");
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Files that are named where a command takes none, and the flag that takes them.
 
+use super::Hint;
 use clap::Command;
 use kq_io::open::open_input;
 use std::io::Read;
@@ -82,21 +83,22 @@ impl FileKind {
     }
 
     /// Returns what answers about the file alone.
-    fn alone(self, file: &str) -> String {
-        match self {
-            Self::Snapshot | Self::Other => format!("kq doctor {file}"),
-            Self::Pods => format!("kq admit explain {file}, or kq cgroup plan {file}"),
-            Self::Node => format!("kq allocatable --node-file {file}"),
-            Self::Events => format!("kq why POD --events {file}"),
-            Self::Config => format!("kq what-if config {file}"),
-            Self::Log => format!("kq explain -f {file}"),
-        }
+    fn alone(self, file: &str) -> Hint {
+        let hint = match self {
+            Self::Snapshot | Self::Other => "kq doctor FILE",
+            Self::Pods => "`kq admit explain FILE`, or `kq cgroup plan FILE`",
+            Self::Node => "kq allocatable --node-file FILE",
+            Self::Events => "kq why POD --events FILE",
+            Self::Config => "kq what-if config FILE",
+            Self::Log => "kq explain -f FILE",
+        };
+        Hint::of(hint).put("FILE", file)
     }
 }
 
 /// Returns the command line that takes the file among the words of a command; `None`: there is no such file, or no flag for it.
 /// `names`: the words of the command, `words`: what follows them, without flags.
-pub fn hint_for_files(command: &Command, names: &[&str], words: &[&str]) -> Option<String> {
+pub fn hint_for_files(command: &Command, names: &[&str], words: &[&str]) -> Option<Hint> {
     let (file, kind) = words.iter().find_map(|word| Some((*word, FileKind::of(word)?)))?;
     if names.is_empty() {
         return Path::new(file).is_file().then(|| kind.alone(file));
@@ -104,7 +106,8 @@ pub fn hint_for_files(command: &Command, names: &[&str], words: &[&str]) -> Opti
     if !Path::new(file).is_file() {
         let places = command.get_positionals().filter_map(clap::Arg::get_value_names).flatten();
         let takes_pods = places.into_iter().all(|name| name == "POD");
-        return (file != "-" && takes_pods).then(|| format!("there is no file {file} here"));
+        return (file != "-" && takes_pods)
+            .then(|| Hint::text(format!("there is no file {file} here")));
     }
     if names == ["explain"] {
         return Some(kind.alone(file));
@@ -127,7 +130,7 @@ pub fn hint_for_files(command: &Command, names: &[&str], words: &[&str]) -> Opti
         .and_then(|it| it.get_value_names()?.first())
         .map(ToString::to_string);
     line.extend(pod.as_deref());
-    has(flag).then(|| format!("{} --{flag} {file}", line.join(" ")))
+    has(flag).then(|| Hint::command(format!("{} --{flag} {file}", line.join(" "))))
 }
 
 #[cfg(test)]

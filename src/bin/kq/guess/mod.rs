@@ -2,17 +2,19 @@
 
 mod carried;
 mod file;
+mod hint;
 mod table;
 
 pub use carried::with_typed_flags;
 pub use file::{FileKind, hint_for_files};
+pub use hint::Hint;
 
 use clap::{Command, CommandFactory};
 use kq_core::explain::explain_message;
 use kq_core::what_if::parse;
 use kq_facts::settings::settings_of;
 use kq_k8s::nearest::nearest;
-use table::{FLAGS, GUESSES, KINDS};
+use table::{FLAGS, GUESSES, KINDS, Means};
 
 /// Programs and words that people put before what they know.
 const BEFORE: &[&str] = &[
@@ -30,13 +32,11 @@ const BEFORE: &[&str] = &[
 
 /// Returns the hint for words that are no command; flags are left out of `words`. `named`: the number of words that are a
 /// command's, `taken`: the commands of a group, which are no names.
-pub fn hint(words: &[&str], named: usize, taken: &[&str]) -> Option<String> {
+pub fn hint(words: &[&str], named: usize, taken: &[&str]) -> Option<Hint> {
     let (first, rest) = words.split_first()?;
     if BEFORE.contains(first) && !rest.is_empty() {
         let of_rest = hint(rest, 0, taken);
-        if let Some(found) =
-            of_rest.or_else(|| is_command(rest).then(|| format!("kq {}", rest.join(" "))))
-        {
+        if let Some(found) = of_rest.or_else(|| is_command(rest).then(|| line(rest))) {
             return Some(found);
         }
     }
@@ -67,7 +67,7 @@ pub fn hint_for_flag(
     rest: &[&str],
     value: Option<&str>,
     with_file: Option<&str>,
-) -> Option<String> {
+) -> Option<Hint> {
     let flag = flag.split('=').next().unwrap_or_default();
     let bare = flag.trim_start_matches('-');
     // A word of the command, written as a flag.
@@ -91,44 +91,48 @@ pub fn hint_for_flag(
         command.get_subcommands().filter(|it| has(it)).map(Command::get_name).collect();
     if !holders.is_empty() && !names.is_empty() {
         let is_are = if holders.len() == 1 { "has" } else { "have" };
-        return Some(format!("kq {} {} {is_are} {flag}", names.join(" "), holders.join(", ")));
+        let (names, holders) = (names.join(" "), holders.join(", "));
+        return Some(Hint::text(format!("kq {names} {holders} {is_are} {flag}")));
     }
-    let known: Vec<&str> = command.get_arguments().filter_map(clap::Arg::get_long).collect();
-    let has_all = |hint: &str| {
-        let named = hint.split(' ').filter_map(|word| word.strip_prefix("--"));
-        named
-            .map(|it| it.trim_end_matches([',', ';']))
-            .all(|it| it == "version" || known.contains(&it))
+    let has_long = |long: &str| command.get_arguments().any(|it| it.get_long() == Some(long));
+    let has_letter =
+        |letter: char| command.get_arguments().any(|it| it.get_short() == Some(letter));
+    // The letter of the flag that is meant: it is put behind all that was typed.
+    let letter = |means: &Means| match means {
+        Means::Flag(flag) => flag.strip_prefix('-')?.chars().next().filter(|it| *it != '-'),
+        _ => None,
     };
-    // `LINE -o json`: the line as it was typed, with another flag.
-    let letter = |hint: &str| {
-        let word = hint.strip_prefix("LINE -")?.split(' ').next()?;
-        word.chars().next().filter(|_| word.len() == 1)
+    let (_, means) = FLAGS.iter().find(|(flags, means)| {
+        flags.split(' ').any(|it| it == flag) && letter(means).is_none_or(has_letter)
+    })?;
+    let is_letter = letter(means).is_some();
+    let takes_pod = command.get_positionals().next().is_some();
+    let (hint, fits) = match means {
+        Means::Flag(flag) => {
+            let long = flag.split(' ').next().and_then(|it| it.strip_prefix("--"));
+            (Hint::of(&format!("LINE {flag}")), long.is_none_or(has_long))
+        }
+        Means::Pod => (Hint::of("`LINE`: a pod is named without a flag"), takes_pod),
+        Means::Sentence(text, needed) => {
+            (Hint::sentence(text), needed.iter().all(|it| has_long(it)))
+        }
     };
-    let has_letters = |hint: &str| {
-        letter(hint).is_none_or(|it| command.get_arguments().any(|arg| arg.get_short() == Some(it)))
-    };
-    let (_, hint) = FLAGS
-        .iter()
-        .find(|(flags, hint)| flags.split(' ').any(|it| it == flag) && has_letters(hint))?;
-    let has_all = has_all(hint);
-    let hint = value.map_or_else(|| (*hint).to_owned(), |value| put(hint, "VALUE", value));
-    let hint = hint.as_str();
+    let hint = value.into_iter().fold(hint, |hint, value| hint.put("VALUE", value));
     // The file is named with another flag than that of the hint.
     if let Some(line) = with_file {
-        return (letter(hint).is_some() && has_all).then(|| put(hint, "LINE", line));
+        return (is_letter && fits).then(|| hint.put("LINE", line));
     }
-    let takes_pod = command.get_positionals().next().is_some() || !hint.contains("a pod is named");
-    let keeps_rest = hint.contains("a pod is named") || letter(hint).is_some();
+    let keeps_rest = is_letter || matches!(means, Means::Pod);
     let rest = if keeps_rest { rest } else { &[] };
     let line = std::iter::once("kq").chain(names.iter().copied()).chain(rest.iter().copied());
-    (has_all && takes_pod).then(|| put(hint, "LINE", &line.collect::<Vec<_>>().join(" ")))
+    fits.then(|| hint.put("LINE", &line.collect::<Vec<_>>().join(" ")))
 }
 
 /// Returns the word behind a flag, where the flag is another tool's and takes one.
 pub fn value_of_flag<'t>(flag: &str, typed: &[&'t str]) -> Option<&'t str> {
-    let takes = |(flags, hint): &(&str, &str)| {
-        hint.contains("VALUE") && flags.split(' ').any(|it| it == flag)
+    let takes = |(flags, means): &(&str, Means)| {
+        matches!(means, Means::Flag(it) if it.ends_with(" VALUE"))
+            && flags.split(' ').any(|it| it == flag)
     };
     FLAGS.iter().find(|row| takes(row))?;
     let at = typed.iter().position(|word| *word == flag)?;
@@ -136,22 +140,23 @@ pub fn value_of_flag<'t>(flag: &str, typed: &[&'t str]) -> Option<&'t str> {
 }
 
 /// Returns the hint for one word that is none of kq's: the name of a pod.
-pub fn unknown_name(word: &str) -> Option<String> {
+pub fn unknown_name(word: &str) -> Option<Hint> {
     // Words of other tools have hyphens too.
     let is_made_up = |word: &str| word.contains('/') || word.contains(|c: char| c.is_ascii_digit());
     let is_name =
         word.contains(['/', '-']) && is_made_up(word) && stands_for("POD", word).is_some();
-    is_name.then(|| format!("kq doctor {word}, or kq why {word}"))
+    is_name.then(|| Hint::of("`kq doctor POD`, or `kq why POD`").put("POD", word))
 }
 
 /// Returns the hint for the reason of a status.
-pub fn reason(word: &str) -> Option<String> {
+pub fn reason(word: &str) -> Option<Hint> {
     let is_explained = explain_message(word).is_ok_and(|it| it.is_explained);
-    is_explained.then(|| format!("kq explain {word} says what it is; kq why POD says why"))
+    let hint = || Hint::of("`kq explain REASON` says what it is; `kq why POD` says why");
+    is_explained.then(|| hint().put("REASON", word))
 }
 
 /// Returns the hint of the table with the most of the words, and with one more than those that are a command's.
-pub fn of_table(words: &[&str], named: usize, taken: &[&str]) -> Option<String> {
+pub fn of_table(words: &[&str], named: usize, taken: &[&str]) -> Option<Hint> {
     let matching = GUESSES.iter().enumerate().filter_map(|(at, (pattern, hint))| {
         let (weight, found) = fill(pattern, words, hint, taken)?;
         (pattern.split(' ').count() > named).then_some((weight, at, found))
@@ -160,16 +165,25 @@ pub fn of_table(words: &[&str], named: usize, taken: &[&str]) -> Option<String> 
 }
 
 /// Sets the entries of a field one by one.
-fn with_entries(hint: String) -> String {
-    let setting = hint.strip_prefix("kq what-if set ").and_then(|it| it.split_once('='));
+fn with_entries(hint: Hint) -> Hint {
+    let set = hint.command_line().and_then(|line| line.strip_prefix("kq what-if set "));
+    let setting = set.and_then(|it| it.split_once('='));
     let entries = setting.and_then(|(field, value)| settings_of(field, value));
-    entries.map_or(hint, |entries| format!("kq what-if set {}", entries.join(" set ")))
+    match entries {
+        Some(entries) => Hint::command(format!("kq what-if set {}", entries.join(" set "))),
+        None => hint,
+    }
 }
 
 /// Puts a command before words, or the hint for both.
-fn with_first(command: &str, rest: &[&str]) -> String {
+fn with_first(command: &str, rest: &[&str]) -> Hint {
     let words: Vec<&str> = std::iter::once(command).chain(rest.iter().copied()).collect();
-    of_table(&words, 1, &[]).unwrap_or_else(|| format!("kq {}", words.join(" ")))
+    of_table(&words, 1, &[]).unwrap_or_else(|| line(&words))
+}
+
+/// Returns the command line of words.
+fn line(words: &[&str]) -> Hint {
+    Hint::command(format!("kq {}", words.join(" ")))
 }
 
 fn is_command(words: &[&str]) -> bool {
@@ -177,7 +191,7 @@ fn is_command(words: &[&str]) -> bool {
 }
 
 /// Returns the command whose words were joined, turned round or left without their group.
-fn of_commands(words: &[&str]) -> Option<String> {
+fn of_commands(words: &[&str]) -> Option<Hint> {
     let all = crate::cli::Cli::command();
     let below = |group: &str, name: &str| {
         let group = all.find_subcommand(group)?;
@@ -188,17 +202,17 @@ fn of_commands(words: &[&str]) -> Option<String> {
     if let Some((group, name)) = first.split_once('-')
         && let Some(command) = below(group, name)
     {
-        return Some(command);
+        return Some(Hint::command(command));
     }
     if let Some(command) = rest.first().and_then(|group| below(group, first)) {
-        return Some(command);
+        return Some(Hint::command(command));
     }
     let holders: Vec<String> = all
         .get_subcommands()
         .filter(|group| group.get_name() != "help" && *first != "help")
         .filter_map(|group| below(group.get_name(), first))
         .collect();
-    (!is_command(words) && !holders.is_empty()).then(|| holders.join(", "))
+    (!is_command(words) && !holders.is_empty()).then(|| Hint::commands(holders))
 }
 
 /// Returns true for words that `kq what-if` takes.
@@ -208,10 +222,10 @@ fn is_change(words: &[&str]) -> bool {
 }
 
 /// Returns the question of what a change does, for a change without it.
-fn change(words: &[&str]) -> Option<String> {
+fn change(words: &[&str]) -> Option<Hint> {
     let (first, rest) = words.split_first()?;
     if is_change(words) && !is_command(words) {
-        return Some(format!("kq what-if {}", words.join(" ")));
+        return Some(line(&[&["what-if"], words].concat()));
     }
     KINDS
         .iter()
@@ -240,19 +254,19 @@ fn near<'n>(word: &str, names: &[&'n str]) -> Option<&'n str> {
 }
 
 /// Puts the words into the hint, with the weight of what fits; `None`: they do not begin like the pattern.
-fn fill(pattern: &str, words: &[&str], hint: &str, taken: &[&str]) -> Option<(usize, String)> {
+fn fill(pattern: &str, words: &[&str], hint: &str, taken: &[&str]) -> Option<(usize, Hint)> {
     let pattern: Vec<&str> = pattern.split(' ').collect();
     if words.len() < pattern.len() {
         return None;
     }
-    let (mut hint, mut weight) = (hint.to_owned(), 0);
+    let (mut hint, mut weight) = (Hint::of(hint), 0);
     for (pattern, word) in pattern.iter().zip(words) {
         weight += match pattern.split_once('=') {
             _ if pattern == word => 8,
             // A field of that name, with any value.
             Some((field, value)) if !is_placeholder(field) => {
                 let given = word.split_once('=').filter(|(name, _)| *name == field)?.1;
-                hint = put(&hint, value, given);
+                hint = hint.put(value, given);
                 7
             }
             _ if is_placeholder(pattern) => {
@@ -266,7 +280,7 @@ fn fill(pattern: &str, words: &[&str], hint: &str, taken: &[&str]) -> Option<(us
                     "VERSION" => word.trim_end_matches(".x"),
                     _ => word,
                 };
-                hint = put(&hint, pattern, word);
+                hint = hint.put(pattern, word);
                 weight
             }
             _ => is_of_kind(pattern, word).then_some(6)?,
@@ -354,21 +368,6 @@ fn stands_for(placeholder: &str, word: &str) -> Option<usize> {
     fits.then_some(4)
 }
 
-/// Puts a word in the places of a placeholder.
-fn put(hint: &str, placeholder: &str, word: &str) -> String {
-    let mut filled = String::new();
-    let mut rest = hint;
-    while let Some(at) = rest.find(placeholder) {
-        let (before, after) = (&rest[..at], &rest[at + placeholder.len()..]);
-        let is_whole = !before.ends_with(|c: char| c.is_alphanumeric())
-            && !after.starts_with(|c: char| c.is_alphanumeric());
-        filled.push_str(before);
-        filled.push_str(if is_whole { word } else { placeholder });
-        rest = after;
-    }
-    filled + rest
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -381,6 +380,28 @@ mod tests {
                 assert!(KINDS.iter().any(|(kind, _)| *kind == name), "{pattern}");
             }
             assert!(!hint.contains('<'), "{pattern}: {hint}");
+        }
+    }
+
+    #[test]
+    fn the_command_lines_of_hints_are_commands() {
+        let all = crate::cli::Cli::command();
+        let of_flags = FLAGS.iter().filter_map(|(_, means)| match means {
+            Means::Sentence(text, _) => Some(Hint::sentence(text)),
+            _ => None,
+        });
+        for hint in GUESSES.iter().map(|(_, hint)| Hint::of(hint)).chain(of_flags) {
+            for line in hint.lines().into_iter().filter(|it| !it.starts_with("LINE")) {
+                let mut words = line.split(' ').skip(1);
+                let first = words.next().expect("a word");
+                let known = all.find_subcommand(first);
+                assert!(known.is_some() || first.starts_with("--"), "{hint}: {line}");
+                if let (Some(group), Some(name)) = (known, words.next())
+                    && group.has_subcommands()
+                {
+                    assert!(group.find_subcommand(name).is_some(), "{hint}: {line}");
+                }
+            }
         }
     }
 
@@ -449,7 +470,8 @@ mod tests {
             ("delete pod cart-0", "kq what-if remove cart-0"),
         ] {
             let words: Vec<&str> = words.split(' ').collect();
-            assert_eq!(hint(&words, 0, &[]).as_deref(), Some(expected), "{words:?}");
+            let found = hint(&words, 0, &[]).map(|it| it.to_string());
+            assert_eq!(found.as_deref(), Some(expected), "{words:?}");
         }
     }
 }
