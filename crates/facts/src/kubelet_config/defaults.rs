@@ -11,7 +11,7 @@ use kq_k8s::duration::GoDuration;
 use kq_k8s::version::KubeletVersion;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 /// A configuration with every default filled in; compare it with the original to find the defaults.
 #[derive(Clone, Debug, PartialEq)]
@@ -83,9 +83,10 @@ pub fn default_eviction_hard() -> BTreeMap<String, String> {
 
 /// Returns what a version takes for fields that are absent; where that hangs on feature gates, with their
 pub(super) fn defaults(version: KubeletVersion) -> &'static KubeletConfiguration {
-    static DEFAULTS: LazyLock<Vec<KubeletConfiguration>> =
-        LazyLock::new(|| KubeletVersion::supported().map(table).collect());
-    &DEFAULTS[version.column()]
+    // A process asks about one version, rarely about two.
+    static DEFAULTS: LazyLock<Vec<OnceLock<KubeletConfiguration>>> =
+        LazyLock::new(|| KubeletVersion::supported().map(|_| OnceLock::new()).collect());
+    DEFAULTS[version.column()].get_or_init(|| table(version))
 }
 
 fn table(version: KubeletVersion) -> KubeletConfiguration {
