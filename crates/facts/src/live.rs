@@ -95,7 +95,7 @@ fn swap_limit(tree: &CgroupTree) -> Option<(bool, String)> {
 /// needed.
 pub fn missing_config(snapshot: &Snapshot) -> Option<Missing> {
     let config = &snapshot.kubelet_config;
-    (config.found.is_none() && !config.tried.is_empty()).then(|| {
+    config.has_failed().then(|| {
         let text = format!(
             "the kubelet's configuration is unknown, so kq uses the defaults of its version; \
              give it with --kubelet-config FILE ({})",
@@ -110,7 +110,7 @@ pub fn missing_config(snapshot: &Snapshot) -> Option<Missing> {
 fn missing(snapshot: &Snapshot, has_config: bool) -> Vec<Missing> {
     let mut missing: Vec<Missing> =
         missing_config(snapshot).filter(|_| !has_config).into_iter().collect();
-    if snapshot.pods.found.is_none() && !snapshot.pods.tried.is_empty() {
+    if snapshot.pods.has_failed() {
         let text = format!(
             "the pods of the node are unknown; give them with --pods FILE ({})",
             snapshot.pods.reason()
@@ -175,12 +175,8 @@ pub fn missing_of_snapshot(snapshot: &Snapshot, has_config: bool) -> Vec<Missing
 fn silent(runtime: &RuntimeFacts) -> Vec<Missing> {
     let (sandboxes, containers) = (&runtime.sandboxes, &runtime.containers);
     let lists = [
-        ("sandboxes", sandboxes.found.is_none() && !sandboxes.tried.is_empty(), sandboxes.reason()),
-        (
-            "containers",
-            containers.found.is_none() && !containers.tried.is_empty(),
-            containers.reason(),
-        ),
+        ("sandboxes", sandboxes.has_failed(), sandboxes.reason()),
+        ("containers", containers.has_failed(), containers.reason()),
     ];
     let silent = lists.into_iter().filter(|(_, is_silent, _)| *is_silent);
     silent

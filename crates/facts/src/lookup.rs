@@ -56,6 +56,11 @@ impl<T> Lookup<T> {
         }
     }
 
+    /// Returns true if every source that was queried failed.
+    pub fn has_failed(&self) -> bool {
+        self.found.is_none() && !self.tried.is_empty()
+    }
+
     /// Returns true if no source was queried.
     pub fn was_not_queried(&self) -> bool {
         self.found.is_none() && self.tried.is_empty()

@@ -71,6 +71,11 @@ impl RuntimeFacts {
         self.disables_hugetlb.or_else(|| is_crio.then_some(false))
     }
 
+    /// Returns true if the runtime was asked for its sandboxes and containers, and did not list them.
+    pub fn lacks_lists(&self) -> bool {
+        self.sandboxes.has_failed() || self.containers.has_failed()
+    }
+
     /// Returns the cgroup driver as the kubelet gets it, by `RuntimeConfig`. What kq finds in the runtime's configuration
     /// where that failed does not reach the kubelet.
     pub fn driver_for_kubelet(&self) -> Option<&Sourced<CgroupDriver>> {

@@ -369,3 +369,18 @@ fn an_expired_client_certificate_is_in_the_first_sentence() {
     let told = answer["headline"]["text"].as_str().expect("a text");
     assert!(told.contains("expired at 2026-11-01T00:00:00Z"), "{told}");
 }
+
+#[test]
+fn a_runtime_that_does_not_list_its_containers_leaves_it_open_who_counts() {
+    for line in ["admit explain kube-system/kube-proxy-x7k2p", "admit explain --kubelet-restart"] {
+        let ran = ask_at_night(line, |node| {
+            node["runtime"]["found"]["value"]["containers"] = json!({"found": null, "tried": [{"source": "ListContainers", "reason": "timed out"}]});
+            let pods = node["pods"]["found"]["value"]["pods"].as_array_mut().expect("pods");
+            let of_batch = |it: &&mut Value| it["pod"]["metadata"]["namespace"] == "batch";
+            let pod = pods.iter_mut().find(of_batch).expect("a pod");
+            pod["pod"]["status"]["phase"] = json!("Failed");
+        });
+        assert_eq!(ran.code, 3, "{line}: {}", ran.text());
+        assert!(ran.text().contains("did not list its containers"), "{line}: {}", ran.text());
+    }
+}

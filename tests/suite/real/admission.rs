@@ -34,7 +34,7 @@ fn a_pod_counts_until_the_runtime_has_stopped_it() {
     let running = node.run_pods(PODS, Runc::System);
     let ran = ask(&running, "preempt explain new.json");
     let answer: Value = ran.answer();
-    assert_eq!((ran.code, &answer["result"]), (0, &json!("preempts")), "{}", ran.stderr);
+    assert_eq!((ran.code, &answer["result"]), (0, &json!("preempts")), "{}", ran.text());
     assert_eq!(answer["requirements"], json!([{"resource": "cpu", "quantity": 200}]));
     // Both are enough; the one with the smaller memory request is killed.
     let victims = answer["victims"].as_array().expect("a list");

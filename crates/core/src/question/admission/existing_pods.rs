@@ -7,6 +7,7 @@ use kq_answer::{Basis, Failure, Missing, MissingFact};
 use kq_facts::live::incomplete;
 use kq_facts::node_pods::{NodePods, Standing, StandingReason};
 use kq_facts::pod_selector::{PodSelector, nearest_pod};
+use kq_facts::runtime::RuntimeFacts;
 use kq_facts::snapshot::{PodSource, RecordedPods};
 use kq_facts::timestamp::Timestamp;
 use kq_facts::workloads::effective_uid;
@@ -37,6 +38,7 @@ struct Skipped<'n> {
     elsewhere: Vec<&'n str>,
     unknown: Vec<String>,
     doubtful: Vec<UnknownActivity>,
+    unlisted: Vec<Missing>,
 }
 
 /// The rules that decide whether a pod counts.
@@ -45,6 +47,8 @@ struct CountPolicy<'q, 'n> {
     node: &'n str,
     now: Timestamp,
     standings: NodePods<'n>,
+    /// The container runtime answered, but not with its lists.
+    lacks_lists: bool,
     without: Vec<PodSelector>,
 }
 
@@ -66,6 +70,7 @@ impl AdmissionNode {
             node: &self.object()?.metadata.name,
             now: self.node.now,
             standings: NodePods::of(snapshot),
+            lacks_lists: snapshot.runtime.value().is_some_and(RuntimeFacts::lacks_lists),
             without: self.without(self.node.loaded_pods())?,
         };
         let mut skipped = Skipped::default();
@@ -82,6 +87,7 @@ impl AdmissionNode {
             return Err(Failure::missing(error).hint("--pods FILE with the pods of that node"));
         }
         skipped.tell(basis);
+        basis.lack_all(skipped.unlisted);
         basis.lack_all(not_all(recorded));
         if recorded.left_out.is_empty() {
             let known = self.node.allocated_pods();
@@ -156,6 +162,11 @@ impl<'n> CountPolicy<'_, 'n> {
             let missing = Missing::new(MissingFact::PodActivity, text).about(name);
             UnknownActivity { uid: uid.to_owned(), missing }
         };
+        if depends_on_runtime && self.lacks_lists {
+            skipped
+                .unlisted
+                .push(doubt("the container runtime did not list its containers").missing);
+        }
         match self.standings.standing(uid) {
             Standing::Active(why) => {
                 if depends_on_runtime {

@@ -4,7 +4,7 @@
 
 use super::allocation::restarts_for;
 use super::state::NodeState;
-use super::values::{Key, Value, planned};
+use super::values::{Place, Values, planned};
 use crate::question::admission::AdmissionNode;
 use crate::question::cgroup::plan::PlanInput;
 use crate::what_if::ResizeRestart;
@@ -221,18 +221,17 @@ fn lowered(
 /// Returns the memory limit of a pod's cgroup; `None`: it has none.
 fn pod_limit((state, pod): (&NodeState, &Pod)) -> Result<Option<NewLimit>, Failure> {
     let values = cgroups(state, pod)?;
-    let limit = values.iter().find(|((_, _, container, file), _)| {
-        container.is_none() && CgroupFile::named(file) == Some(CgroupFile::MemoryMax)
-    });
-    let bytes = limit.and_then(|(_, value)| value.value.parse().ok());
+    let limit = values.get(&Place::Pod(qualified(pod))).and_then(Values::memory_limit);
+    let bytes = limit.and_then(|it| it.value.parse().ok());
     Ok(bytes.map(|bytes| NewLimit { container: None, bytes }))
 }
 
 /// Returns the planned values of a pod's cgroups.
-fn cgroups(state: &NodeState, pod: &Pod) -> Result<BTreeMap<Key, Value>, Failure> {
+fn cgroups(state: &NodeState, pod: &Pod) -> Result<BTreeMap<Place, Values>, Failure> {
     let input = PlanInput::of_live(&state.node()?, Selection::default(), false)?;
     let mut values = planned(&input)?;
-    values.retain(|(_, name, ..), _| *name == Some(qualified(pod)));
+    let name = qualified(pod);
+    values.retain(|place, _| place.pod() == Some(name.as_str()));
     Ok(values)
 }
 
@@ -256,8 +255,9 @@ struct MemoryInUse {
 impl MemoryInUse {
     fn of(state: &NodeState, pod: &Pod) -> Result<Self, Failure> {
         let mut paths: BTreeMap<Option<String>, CgroupPath> = BTreeMap::new();
-        for ((_, _, container, _), value) in cgroups(state, pod)? {
-            paths.insert(container, CgroupPath::new(&value.cgroup));
+        for (place, values) in cgroups(state, pod)? {
+            let container = place.container().map(str::to_owned);
+            paths.insert(container, CgroupPath::new(&values.cgroup));
         }
         let tree = state.snapshot.cgroups.value();
         let counted = |container: Option<&str>| {

@@ -20,18 +20,62 @@ use kq_facts::cgroup_mode::CgroupDriver;
 use kq_facts::cgroup_tree::CgroupPath;
 use kq_k8s::feature_gates::Gate;
 use kq_k8s::pod::Pod;
+use kq_k8s::qos::QosClass;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The identity of a value: the part of the node or the QoS class, the pod, the container, and the file.
-pub(super) type Key = (String, Option<String>, Option<String>, String);
+/// The owner of a cgroup, before the change and after it.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Place {
+    /// A part of the node.
+    Node(&'static str),
+    Qos(QosClass),
+    Pod(String),
+    /// The pod, and the name of the container.
+    Container(String, String),
+}
 
-/// A value with its cgroup and its level.
-pub(super) struct Value {
+impl Place {
+    pub(super) fn pod(&self) -> Option<&str> {
+        match self {
+            Self::Node(_) | Self::Qos(_) => None,
+            Self::Pod(pod) | Self::Container(pod, _) => Some(pod),
+        }
+    }
+
+    pub(super) fn container(&self) -> Option<&str> {
+        match self {
+            Self::Container(_, name) => Some(name),
+            _ => None,
+        }
+    }
+}
+
+/// The values of a cgroup.
+pub(super) struct Values {
     pub(super) cgroup: String,
-    pub(super) value: String,
     level: Level,
+    files: Vec<Value>,
+}
+
+/// The value of a file.
+pub(super) struct Value {
+    file: Cow<'static, str>,
+    pub(super) value: String,
     /// The fact that it takes for known, and why that is not known.
     guess: Option<(CgroupFact, String)>,
+}
+
+impl Values {
+    fn value(&self, file: &str) -> Option<&Value> {
+        self.files.iter().find(|it| it.file == file)
+    }
+
+    /// Returns the limit of memory.
+    pub(super) fn memory_limit(&self) -> Option<&Value> {
+        let is_limit = |it: &&Value| CgroupFile::named(&it.file) == Some(CgroupFile::MemoryMax);
+        self.files.iter().find(is_limit)
+    }
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -76,57 +120,55 @@ impl Transition<'_> {
         let after = self.planned_without(&least)?;
         let emptier = if least == most { None } else { Some(self.planned_without(&most)?) };
         let (mut changes, mut assumed) = (Vec::new(), BTreeSet::new());
-        let pods_of = |side: &BTreeMap<Key, Value>| -> BTreeSet<String> {
-            side.keys().filter_map(|key| key.1.clone()).collect()
-        };
         let (old_pods, new_pods) = (pods_of(&before), pods_of(&after));
         // On the other version of cgroups, there is no file of before.
         let keeps_version = self.before.node()?.cgroup_version == self.after.node()?.cgroup_version;
-        for key in after.keys() {
-            let (_, pod, container, file) = key;
-            if let Some(pod) = pod
-                && !(old_pods.contains(pod) && new_pods.contains(pod))
-            {
-                continue;
-            }
-            // A file of the node and of a class that is no longer written keeps its value.
-            let (old, Some(new)) = (before.get(key), after.get(key)) else { continue };
-            // What the kubelet did not write has the kernel's value. That of a cgroup that is made anew is known.
-            let is_anew = pod.is_some() && keeps_version;
-            let anew = || CgroupFile::named(file).filter(|_| is_anew)?.row().untouched;
-            let kernel = match old {
-                None => self.kernel_value(&new.cgroup, file).or_else(|| anew().map(str::to_owned)),
-                Some(_) => None,
-            };
-            let other = emptier.as_ref().and_then(|it| it.get(key));
-            let other = other.filter(|other| pod.is_none() && other.value != new.value);
-            let known = old.map(|old| &*old.value).or(kernel.as_deref());
-            if other.is_none() && known.is_some_and(|known| known == new.value) {
-                continue;
-            }
-            if let Some((fact, guess)) = old.and_then(|it| it.guess.as_ref()).or(new.guess.as_ref())
-            {
-                // A guess of the formula on one side alone is no change; a page is as large before as after.
-                let is_of_resize =
-                    pod.as_ref().is_some_and(|pod| self.resizes.pods.contains_key(pod));
-                if *fact == CgroupFact::RuntimeFormula && !(is_of_resize && old.is_some()) {
+        let both = after.iter().filter(|(place, _)| {
+            place.pod().is_none_or(|pod| old_pods.contains(pod) && new_pods.contains(pod))
+        });
+        for (place, new) in both {
+            let (pod, cgroup) = (place.pod(), &new.cgroup);
+            let old_values = before.get(place);
+            let emptier = emptier.as_ref().and_then(|it| it.get(place)).filter(|_| pod.is_none());
+            for Value { file, value, guess } in &new.files {
+                // A file of the node and of a class that is no longer written keeps its value.
+                let old = old_values.and_then(|it| it.value(file));
+                // What the kubelet did not write has the kernel's value. That of a cgroup that is made anew is known.
+                let is_anew = pod.is_some() && keeps_version;
+                let anew = || CgroupFile::named(file).filter(|_| is_anew)?.row().untouched;
+                let kernel = match old {
+                    None => self.kernel_value(cgroup, file).or_else(|| anew().map(str::to_owned)),
+                    Some(_) => None,
+                };
+                let other = emptier.and_then(|it| it.value(file));
+                let other = other.filter(|other| other.value != *value);
+                let known = old.map(|old| &*old.value).or(kernel.as_deref());
+                if other.is_none() && known.is_some_and(|known| known == value) {
                     continue;
                 }
-                assumed.insert(match fact {
-                    CgroupFact::PageSize => format!("{file}: pages of 4096 bytes: {guess}"),
-                    _ => format!("{file} of containers: {guess}"),
+                if let Some((fact, guess)) = old.and_then(|it| it.guess.as_ref()).or(guess.as_ref())
+                {
+                    // A guess of the formula on one side alone is no change; a page is as large before as after.
+                    let is_of_resize = pod.is_some_and(|pod| self.resizes.pods.contains_key(pod));
+                    if *fact == CgroupFact::RuntimeFormula && !(is_of_resize && old.is_some()) {
+                        continue;
+                    }
+                    assumed.insert(match fact {
+                        CgroupFact::PageSize => format!("{file}: pages of 4096 bytes: {guess}"),
+                        _ => format!("{file} of containers: {guess}"),
+                    });
+                }
+                changes.push(ValueChange {
+                    cgroup: cgroup.clone(),
+                    pod: pod.map(str::to_owned),
+                    container: place.container().map(str::to_owned),
+                    file: file.to_string(),
+                    before: known.map(str::to_owned),
+                    after: Some(value.clone()).filter(|_| other.is_none()),
+                    between: other.map(|other| [other.value.clone(), value.clone()]),
+                    written: self.written(place, new.level, file),
                 });
             }
-            changes.push(ValueChange {
-                cgroup: new.cgroup.clone(),
-                pod: pod.clone(),
-                container: container.clone(),
-                file: file.clone(),
-                before: known.map(str::to_owned),
-                after: Some(new.value.clone()).filter(|_| other.is_none()),
-                between: other.map(|other| [other.value.clone(), new.value.clone()]),
-                written: self.written(new.level, key),
-            });
         }
         if keeps_version {
             changes.extend(self.no_longer_written(&before, &after, &mut assumed));
@@ -152,40 +194,40 @@ impl Transition<'_> {
     /// Returns the files of pods and containers that get no value any more: the cgroup of the next one has the kernel's.
     fn no_longer_written(
         &self,
-        before: &BTreeMap<Key, Value>,
-        after: &BTreeMap<Key, Value>,
+        before: &BTreeMap<Place, Values>,
+        after: &BTreeMap<Place, Values>,
         assumed: &mut BTreeSet<String>,
     ) -> Vec<ValueChange> {
-        let stays: BTreeSet<(&Option<String>, &Option<String>)> =
-            after.keys().map(|(_, pod, container, _)| (pod, container)).collect();
         let mut changes = Vec::new();
-        for (key, old) in before {
-            let (_, pod, container, file) = key;
-            let is_gone =
-                pod.is_some() && !after.contains_key(key) && stays.contains(&(pod, container));
-            let Some(new) = CgroupFile::named(file).and_then(|it| it.row().untouched) else {
-                continue;
-            };
-            if !is_gone || old.value == new {
-                continue;
-            }
-            match &old.guess {
-                None => {}
-                Some((CgroupFact::PageSize, guess)) => {
-                    assumed.insert(format!("{file}: pages of 4096 bytes: {guess}"));
+        let of_pods = before.iter().filter(|(place, _)| place.pod().is_some());
+        let kept = of_pods.filter_map(|(place, old)| Some((place, old, after.get(place)?)));
+        for (place, Values { cgroup, level, files }, new) in kept {
+            for Value { file, value, guess } in files {
+                let Some(untouched) = CgroupFile::named(file).and_then(|it| it.row().untouched)
+                else {
+                    continue;
+                };
+                if new.value(file).is_some() || value == untouched {
+                    continue;
                 }
-                Some(_) => continue,
+                match guess {
+                    None => {}
+                    Some((CgroupFact::PageSize, guess)) => {
+                        assumed.insert(format!("{file}: pages of 4096 bytes: {guess}"));
+                    }
+                    Some(_) => continue,
+                }
+                changes.push(ValueChange {
+                    cgroup: cgroup.clone(),
+                    pod: place.pod().map(str::to_owned),
+                    container: place.container().map(str::to_owned),
+                    file: file.to_string(),
+                    before: Some(value.clone()),
+                    after: Some(untouched.to_owned()),
+                    between: None,
+                    written: self.written(place, *level, file),
+                });
             }
-            changes.push(ValueChange {
-                cgroup: old.cgroup.clone(),
-                pod: pod.clone(),
-                container: container.clone(),
-                file: file.clone(),
-                before: Some(old.value.clone()),
-                after: Some(new.to_owned()),
-                between: None,
-                written: self.written(old.level, key),
-            });
         }
         changes
     }
@@ -193,37 +235,35 @@ impl Transition<'_> {
     /// Returns the CPUs of containers that the static CPU manager moves (`reconcileState`,
     /// `pkg/kubelet/cm/cpumanager/cpu_manager.go`): a policy that becomes static gives every container its CPUs, and one that
     /// ends leaves them. `may_end`: the pods that are left out.
-    fn cpusets(&self, after: &BTreeMap<Key, Value>, may_end: &BTreeSet<&str>) -> Vec<ValueChange> {
+    fn cpusets(
+        &self,
+        after: &BTreeMap<Place, Values>,
+        may_end: &BTreeSet<&str>,
+    ) -> Vec<ValueChange> {
         let Some((before, sets)) = self.cpu_sets() else { return Vec::new() };
         let Ok(node) = self.after.kubelet() else { return Vec::new() };
         let pods: BTreeMap<String, &Pod> =
             node.allocated_pods().into_iter().map(|pod| (qualified(pod), pod)).collect();
-        let cgroups: BTreeMap<(&String, &String), (&String, Level)> = after
-            .iter()
-            .filter_map(|((_, pod, container, _), value)| {
-                Some(((pod.as_ref()?, container.as_ref()?), (&value.cgroup, value.level)))
+        let moved = |(place, values): (&Place, &Values)| {
+            let Place::Container(pod, container) = place else { return None };
+            let object = pods.get(pod).filter(|_| !may_end.contains(pod.as_str()))?;
+            if values.level != Level::Container {
+                return None;
+            }
+            let old = before.as_ref().map(|before| before.of(object, container).to_string());
+            let new = sets.of(object, container).to_string();
+            (old.as_ref() != Some(&new)).then(|| ValueChange {
+                cgroup: values.cgroup.clone(),
+                pod: Some(pod.clone()),
+                container: Some(container.clone()),
+                file: "cpuset.cpus".to_owned(),
+                before: old,
+                after: Some(new),
+                between: None,
+                written: Written::WithReconcile,
             })
-            .collect();
-        let moved =
-            |(&(pod, container), &(cgroup, level)): (&(&String, &String), &(&String, Level))| {
-                let object = pods.get(pod).filter(|_| !may_end.contains(pod.as_str()))?;
-                if level != Level::Container {
-                    return None;
-                }
-                let old = before.as_ref().map(|before| before.of(object, container).to_string());
-                let new = sets.of(object, container).to_string();
-                (old.as_ref() != Some(&new)).then(|| ValueChange {
-                    cgroup: cgroup.clone(),
-                    pod: Some(pod.clone()),
-                    container: Some(container.clone()),
-                    file: "cpuset.cpus".to_owned(),
-                    before: old,
-                    after: Some(new),
-                    between: None,
-                    written: Written::WithReconcile,
-                })
-            };
-        cgroups.iter().filter_map(moved).collect()
+        };
+        after.iter().filter_map(moved).collect()
     }
 
     /// Returns the CPUs of containers before, if a static CPU manager set them, and after the start.
@@ -243,7 +283,7 @@ impl Transition<'_> {
     }
 
     /// Plans the cgroups after the change, without some pods.
-    fn planned_without(&self, lost: &BTreeSet<&str>) -> Result<BTreeMap<Key, Value>, Failure> {
+    fn planned_without(&self, lost: &BTreeSet<&str>) -> Result<BTreeMap<Place, Values>, Failure> {
         let mut after = match (&self.resizes.written, lost.is_empty()) {
             (Some(written), _) => planned(&written.cgroups_without(lost)?)?,
             (None, true) => planned(self.after.cgroups()?)?,
@@ -251,9 +291,9 @@ impl Transition<'_> {
         };
         // The sums of the levels above pods are of what pods ask for, also while a resize waits.
         if let Some(asked) = &self.resizes.asked {
-            after.retain(|(_, pod, ..), _| pod.is_some());
+            after.retain(|place, _| place.pod().is_some());
             let sums = planned(&asked.cgroups_without(lost)?)?;
-            after.extend(sums.into_iter().filter(|((_, pod, ..), _)| pod.is_none()));
+            after.extend(sums.into_iter().filter(|(place, _)| place.pod().is_none()));
         }
         Ok(after)
     }
@@ -262,10 +302,11 @@ impl Transition<'_> {
     /// container at its start (`syncPod`, `pkg/kubelet/kubelet.go`); those of the QoS classes with every new pod and
     /// once a minute (`qosContainerManagerImpl.Start`, `pkg/kubelet/cm/qos_container_manager_linux.go`). With a
     /// resize, it writes what CPU and memory decide (`doPodResizeAction`).
-    fn written(&self, level: Level, (part, pod, container, file): &Key) -> Written {
-        let restarted = pod.as_deref().and_then(|pod| self.resizes.restarted(pod));
+    fn written(&self, place: &Place, level: Level, file: &str) -> Written {
+        let (pod, container) = (place.pod(), place.container());
+        let restarted = pod.and_then(|pod| self.resizes.restarted(pod));
         let file = CgroupFile::named(file);
-        let resized = pod.as_deref().and_then(|pod| self.resizes.pods.get(pod));
+        let resized = pod.and_then(|pod| self.resizes.pods.get(pod));
         // The kubelet writes a pod's cgroup with the files of its containers (`doPodResizeAction`).
         let writes_pod = resized.is_some_and(|it| it.is_of_pod || !it.updated.is_empty());
         let is_updated = |name: &str| {
@@ -282,7 +323,7 @@ impl Transition<'_> {
             }
             // The classes write these on the cgroup of all pods.
             (Level::Node, _)
-                if part == KUBEPODS
+                if *place == Place::Node(KUBEPODS)
                     && file.is_some_and(|it| {
                         it.has_size() || matches!(it, CgroupFile::MemoryMin | CgroupFile::MemoryLow)
                     }) =>
@@ -294,12 +335,12 @@ impl Transition<'_> {
             (Level::Pod, Some(_)) if writes_pod && file.is_some_and(is_resized_of_pod) => {
                 Written::AtResize
             }
-            (Level::Container, Some(_)) if !container.as_deref().is_some_and(is_updated) => {
+            (Level::Container, Some(_)) if !container.is_some_and(is_updated) => {
                 Written::AtContainerStart
             }
             (Level::Container, Some(restarted))
                 if file != Some(CgroupFile::OomScoreAdj)
-                    || container.as_deref().is_some_and(|it| restarted.contains(&it)) =>
+                    || container.is_some_and(|it| restarted.contains(&it)) =>
             {
                 Written::AtResize
             }
@@ -333,55 +374,58 @@ fn is_resized_of_pod(file: CgroupFile) -> bool {
     )
 }
 
+fn pods_of(side: &BTreeMap<Place, Values>) -> BTreeSet<&str> {
+    side.keys().filter_map(Place::pod).collect()
+}
+
 /// Plans the cgroups of a node.
-pub(super) fn planned(input: &PlanInput) -> Result<BTreeMap<Key, Value>, Failure> {
+pub(super) fn planned(input: &PlanInput) -> Result<BTreeMap<Place, Values>, Failure> {
     let (plan, _) = input.answer()?;
-    let mut values = BTreeMap::new();
+    let mut places = BTreeMap::new();
     for root in &plan.roots {
         root.walk(0, &mut |cgroup: &PlannedCgroup<'_>, _| {
-            let (part, pod, container, level) = match cgroup.owner {
-                Owner::Node { part } => (part.to_owned(), None, None, Level::Node),
-                Owner::Qos(class) => (class.as_str().to_owned(), None, None, Level::Qos),
-                Owner::Pod(pod, _) => (String::new(), Some(qualified(pod)), None, Level::Pod),
+            let (place, level) = match cgroup.owner {
+                Owner::Node { part } => (Place::Node(part), Level::Node),
+                Owner::Qos(class) => (Place::Qos(class), Level::Qos),
+                Owner::Pod(pod, _) => (Place::Pod(qualified(pod)), Level::Pod),
                 Owner::Container { pod, name, .. } => {
                     let mut init = pod.spec.init_containers.iter();
                     let level = match init.any(|it| it.name == *name && !it.restarts_always()) {
                         true => Level::Init,
                         false => Level::Container,
                     };
-                    (String::new(), Some(qualified(pod)), Some(name.to_owned()), level)
+                    (Place::Container(qualified(pod), name.to_owned()), level)
                 }
             };
-            for file in &cgroup.files {
-                let key = (part.clone(), pod.clone(), container.clone(), file.file.to_string());
-                let (cgroup, value) = (cgroup.path.clone(), file.value.clone());
-                values.insert(key, Value { cgroup, value, level, guess: None });
-            }
-            let is_guess = |(_, fact): &&(_, CgroupFact)| {
-                matches!(fact, CgroupFact::RuntimeFormula | CgroupFact::PageSize)
-            };
-            for (name, fact) in cgroup.missing.iter().filter(is_guess) {
-                let Some(file) = cgroup.withheld.iter().find(|it| it.file == *name) else {
-                    continue;
-                };
-                let key = (part.clone(), pod.clone(), container.clone(), name.to_string());
-                let (cgroup, value) = (cgroup.path.clone(), file.value.clone());
-                let guess = Some((*fact, plan.knowledge.reason(*fact)));
-                values.insert(key, Value { cgroup, value, level, guess });
+            let known = cgroup.files.iter().map(|it| (it, None));
+            let guessed = cgroup.missing.iter().filter_map(|(name, fact)| {
+                let is_guess = matches!(fact, CgroupFact::RuntimeFormula | CgroupFact::PageSize);
+                let file = cgroup.withheld.iter().find(|it| it.file == *name && is_guess)?;
+                Some((file, Some((*fact, plan.knowledge.reason(*fact)))))
+            });
+            let values = known.chain(guessed).map(|(it, guess)| Value {
+                file: it.file.clone(),
+                value: it.value.clone(),
+                guess,
+            });
+            let files: Vec<Value> = values.collect();
+            if !files.is_empty() {
+                let cgroup = cgroup.path.clone();
+                places.insert(place, Values { cgroup, level, files });
             }
         });
     }
-    Ok(values)
+    Ok(places)
 }
 
 /// Returns the values that change although the kubelet does not start: what it writes before its end.
 pub fn before_end(before: &Described<'_>, writes: &[StartWrite]) -> Vec<ValueChange> {
     let planned = before.cgroups().and_then(planned).unwrap_or_default();
     let old = |write: &StartWrite| {
-        let mut own = planned.iter().filter(|(key, value)| {
-            key.1.is_none() && key.3 == write.file && value.cgroup == write.cgroup
-        });
-        own.next().map(|(_, value)| value.value.clone())
+        let mut own = planned
+            .iter()
+            .filter(|(place, values)| place.pod().is_none() && values.cgroup == write.cgroup);
+        own.find_map(|(_, values)| Some(values.value(&write.file)?.value.clone()))
     };
     let changed = writes.iter().filter_map(|write| {
         let before = old(write);
