@@ -8,7 +8,7 @@ use crate::overrides::GivenPods;
 use crate::resize::{Allocation, RecordedResources, may_be_allocated, put_allocated};
 use crate::runtime::RuntimeFacts;
 use crate::snapshot::{PodSource, RecordedPods, Snapshot};
-use crate::workloads::{Workloads, add_container_ids, adopt_uid};
+use crate::workloads::{Workloads, add_container_ids, adopt_uid, effective_uid};
 use kq_answer::warning::{Warning, WarningCode};
 use kq_k8s::defaults::{apply_api_defaults, apply_placement_defaults, apply_priority};
 use kq_k8s::feature_gates::Gate;
@@ -55,20 +55,25 @@ impl KubeletPods {
         let runtime = runtime.value();
         let (mut notes, mut left_out, mut added) = (Vec::new(), Vec::new(), given.pods);
         let mut twice = Vec::new();
-        let mut workloads = Workloads::of([], runtime);
+        // By its name a pod without a UID finds it.
+        let listed = || pods.value().into_iter().flat_map(|recorded| &recorded.pods);
+        let lacks_uid = |loaded: &LoadedPod| effective_uid(&loaded.pod).is_empty();
+        let known = match listed().chain(&added).any(lacks_uid) {
+            true => Workloads::of(listed().map(|loaded| &*loaded.pod), runtime),
+            false => Workloads::default(),
+        };
         let source = pods.value().map_or(PodSource::Files, |recorded| recorded.source);
         if let Some(RecordedPods { pods, left_out: unread, notes: odd, .. }) =
             pods.found.as_mut().map(|found| &mut found.value)
         {
             notes.extend(WarningCode::PodManifest.each(odd.iter()));
             left_out.append(&mut unread.clone());
-            workloads = Workloads::of(pods.iter().map(|loaded| &*loaded.pod), runtime);
             let made =
-                |loaded: &mut LoadedPod| make(&mut loaded.pod, source, rules, &workloads, runtime);
+                |loaded: &mut LoadedPod| make(&mut loaded.pod, source, rules, &known, runtime);
             pods.iter_mut().for_each(made);
         }
         for loaded in &mut added {
-            make(&mut loaded.pod, PodSource::Files, rules, &workloads, runtime);
+            make(&mut loaded.pod, PodSource::Files, rules, &known, runtime);
         }
         notes.extend(given.notes);
         left_out.extend(given.left_out);

@@ -18,6 +18,7 @@ use crate::kubelet_config::Source;
 use crate::kubelet_process::KubeletProcess;
 use crate::lookup::Lookup;
 use crate::node_object::NodeObject;
+use crate::overrides::Overrides;
 use crate::runtime::{LowLevelRuntime, RuntimeFacts};
 use crate::start_files::StartFiles;
 use crate::state_files::StateFiles;
@@ -169,6 +170,11 @@ impl Snapshot {
         let object = self.node.value().map(|node| node.status.node_info.kubelet_version.as_str());
         let own = self.kubelet_version.value().map(String::as_str);
         object.filter(|version| !version.is_empty()).or(own)
+    }
+
+    /// Returns the kubelet's version: the one that an option names, else the one of [`Snapshot::kubelet_build`].
+    pub fn version_of(&self, overrides: &Overrides) -> Option<KubeletVersion> {
+        overrides.kubelet.version.or_else(|| self.kubelet_build()?.parse().ok())
     }
 
     /// Sets the kubelet's version, in place of what the Node object and the kubelet report.

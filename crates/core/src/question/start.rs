@@ -244,7 +244,6 @@ pub(super) fn examine_start(
     on_disk: &ConfigOnDisk,
 ) -> StartExamination {
     let object = snapshot.node.value();
-    let said = snapshot.kubelet_build().and_then(|version| version.parse().ok());
     let mut machine = Machine::of_host(&snapshot.host);
     if let Some(object) = object {
         for (name, amount) in object.status.capacity.iter() {
@@ -267,7 +266,7 @@ pub(super) fn examine_start(
     let runtime = snapshot.runtime.value();
     let driver = runtime.and_then(RuntimeFacts::driver_for_kubelet);
     examine(&StartFacts {
-        version: overrides.kubelet.version.or(said),
+        version: snapshot.version_of(overrides),
         process: on_disk.process.as_ref(),
         config_file: on_disk.file.clone(),
         drop_ins: on_disk.drop_ins.clone(),

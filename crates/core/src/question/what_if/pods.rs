@@ -431,7 +431,10 @@ pub(super) fn missing_in(has: &NodeState, lacks: &NodeState) -> BTreeSet<String>
 /// seconds (`reconcileState` in `cpu_manager.go`). The memory manager does so when it admits a pod.
 pub(super) fn take_back(before: &NodeState, after: &mut NodeState) {
     let removed = missing_in(before, after);
-    let Some(node) = before.node().ok().filter(|_| !removed.is_empty()) else { return };
+    if removed.is_empty() {
+        return;
+    }
+    let Ok(node) = before.node() else { return };
     // What is not known of the managers changes nothing.
     let removed = removed.into_iter().collect();
     let managers = AdmissionNode::with_flags(node, removed, None).managers();

@@ -52,7 +52,7 @@ pub fn start(before: &NodeState, after: &mut NodeState, basis: &mut Basis) -> St
         return Start { findings, ..Start::default() };
     }
     let writes = writes_before_end(&after.snapshot, &after.overrides, &examination);
-    let version = after.node().map_or(KubeletVersion::ASSUMED, |node| node.kubelet.version);
+    let version = after.snapshot.version_of(&after.overrides).unwrap_or(KubeletVersion::ASSUMED);
     let start = KubeletStart::of(&examination, version);
     let skipped = start.not_examined.iter().map(|it| format!("{} ({})", it.what, it.fact));
     let skipped: Vec<String> = skipped.collect();
@@ -122,6 +122,9 @@ fn policy_change(before: &NodeState, after: &NodeState) -> Option<StartFinding> 
             Some(Text::Read(_) | Text::Absent)
         )
     };
+    if ![StateFile::Cpu, StateFile::Memory].into_iter().any(is_unknown) {
+        return None;
+    }
     let folder = files.map_or(DEFAULT_ROOT_DIR, |files| files.folder.as_str());
     let (before, after) = (before.node().ok()?, after.node().ok()?);
     let (found, configured) = (before.config(), after.config());
