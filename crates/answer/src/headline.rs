@@ -31,6 +31,16 @@ impl Headline {
         Self { comforts: true, ..Self::new(code, text) }
     }
 
+    /// Returns the sentence of a node, behind the fact that no kubelet was found where one was looked for.
+    pub fn of_node(self, lacks_kubelet: bool) -> Self {
+        match lacks_kubelet {
+            true => {
+                Self { text: format!("no kubelet runs; {}", self.text), comforts: false, ..self }
+            }
+            false => self,
+        }
+    }
+
     /// Returns the sentence of an answer with this basis: what was not known takes the comfort away.
     pub fn with(self, basis: &Basis) -> Self {
         match basis.missing.len() {

@@ -217,6 +217,11 @@ impl Node {
         }
     }
 
+    /// Returns true if no kubelet was found on the node. A Node object in a file is of a node whose processes are not known.
+    pub fn lacks_kubelet(&self) -> bool {
+        self.snapshot.kubelet.has_failed() && self.overrides.node_file.is_none()
+    }
+
     /// Returns the input of the kubelet's next start, with the flags for single fields.
     pub fn config_on_disk(&self) -> &ConfigOnDisk {
         &self.on_disk

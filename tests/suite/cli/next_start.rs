@@ -340,10 +340,43 @@ fn a_node_without_a_kubelet_comforts_nobody() {
     let ran = ask_at_night("doctor shop/cart-0", gone);
     assert_eq!(ran.code, 1, "{}", ran.text());
     assert!(ran.stdout.contains("no process named kubelet"), "{}", ran.text());
-    let ran = ask_at_night("gc dry-run -o json", gone);
-    let answer: Value = ran.answer();
-    let told = answer["headline"]["text"].as_str().expect("a text");
-    assert!(told.starts_with("no kubelet runs; "), "{told}");
+    for line in ["gc dry-run", "evict rank", "admit explain shop/cart-0"] {
+        let answer: Value = ask_at_night(&format!("{line} -o json"), gone).answer();
+        let told = answer["headline"]["text"].as_str().expect("a text");
+        assert!(told.starts_with("no kubelet runs; "), "{line}: {told}");
+    }
+}
+
+#[test]
+fn a_pod_whose_containers_are_gone_does_not_run_on() {
+    let uid = |node: &Value| {
+        let pods = node["pods"]["found"]["value"]["pods"].as_array().expect("pods");
+        let cart = pods.iter().find(|it| it["pod"]["metadata"]["name"] == "cart-0").expect("a pod");
+        cart["pod"]["metadata"]["uid"].clone()
+    };
+    let gone = |node: &mut Value| {
+        let uid = uid(node);
+        let runtime = &mut node["runtime"]["found"]["value"];
+        for (list, field) in [("sandboxes", "uid"), ("containers", "podUid")] {
+            let list = runtime[list]["found"]["value"].as_array_mut().expect("a list");
+            list.retain(|it| it[field] != uid);
+        }
+    };
+    let exited = |node: &mut Value| {
+        let uid = uid(node);
+        let containers = &mut node["runtime"]["found"]["value"]["containers"]["found"]["value"];
+        let own = containers.as_array_mut().expect("a list").iter_mut();
+        own.filter(|it| it["podUid"] == uid).for_each(|it| it["state"] = json!("exited"));
+    };
+    for (name, change) in [("gone", &gone as &dyn Fn(&mut Value)), ("exited", &exited)] {
+        let ran = ask_at_night("doctor shop/cart-0", change);
+        assert_eq!(ran.code, 1, "{name}: {}", ran.text());
+        assert!(ran.stdout.contains("none of its containers runs"), "{name}: {}", ran.text());
+        let answer: Value = ask_at_night("what-if kubelet-restart -o json", change).answer();
+        let pods = answer["pods"].as_array().expect("pods");
+        let cart = pods.iter().find(|it| it["pod"] == "shop/cart-0").expect("a pod");
+        assert_eq!(cart["result"], "restarts", "{name}: {cart}");
+    }
 }
 
 #[test]
@@ -382,5 +415,26 @@ fn a_runtime_that_does_not_list_its_containers_leaves_it_open_who_counts() {
         });
         assert_eq!(ran.code, 3, "{line}: {}", ran.text());
         assert!(ran.text().contains("did not list its containers"), "{line}: {}", ran.text());
+    }
+}
+
+#[test]
+fn an_image_is_not_judged_by_a_disk_that_could_not_be_read() {
+    for line in ["gc dry-run", "gc explain shop.example/train:cuda-11"] {
+        let ran = ask_at_night(&format!("{line} -o json"), |node| {
+            for folder in node["folders"].as_object_mut().expect("folders").values_mut() {
+                folder["filesystem"] =
+                    json!({"found": null, "tried": [{"source": "statfs", "reason": "timed out"}]});
+            }
+        });
+        assert_eq!(ran.code, 3, "{line}: {}", ran.text());
+        let answer: Value = ran.answer();
+        let facts: Vec<_> = answer["missing"]
+            .as_array()
+            .expect("missing facts")
+            .iter()
+            .map(|it| it["fact"].as_str().expect("a fact"))
+            .collect();
+        assert!(facts.contains(&"imageFilesystems"), "{line}: {answer}");
     }
 }

@@ -24,7 +24,7 @@ use crate::plan::{ImageGcPlan, Places, PlannedImage, Ties, Trigger, Verdict};
 use crate::policy::ImageGcPolicy;
 use crate::reason::{Dependency, ImageReason, RunReason};
 use crate::uses::{Use, Uses};
-use kq_answer::{Basis, Certainty, Headline, Worded, answer};
+use kq_answer::{Basis, Certainty, Headline, MissingFact, Worded, answer};
 use kq_facts::lookup::Lookup;
 use kq_facts::runtime::{Image, ImageStorage};
 use kq_facts::timestamp::Timestamp;
@@ -88,6 +88,11 @@ pub struct ImageExplanation {
 answer!("ImageExplanation", ImageExplanation; ImageExplanation::headline);
 
 impl ImageExplanation {
+    /// Returns true if it is unknown whether the disk needs space.
+    pub fn lacks_usage(&self) -> bool {
+        self.basis.missing.iter().any(|it| it.fact == MissingFact::ImageFilesystems)
+    }
+
     /// Returns whether the image goes.
     fn headline(&self) -> Headline {
         let name = crate::plan::names(&self.image.tags, &self.image.digests);

@@ -176,6 +176,11 @@ pub fn plan(mut inputs: Inputs<'_>) -> ImageGcPlan {
         follows: Vec::new(),
     };
     outcome.follows = follows(&inputs, &run, found, &freed, &outcome);
+    let mut basis = basis(&inputs, pause);
+    if let (Space::Unknown, Err(reason)) = (space, &inputs.image_fs) {
+        let text = format!("the image file system: {reason}");
+        basis.lack(Missing::new(MissingFact::ImageFilesystems, text));
+    }
     ImageGcPlan {
         kubelet_start: inputs.kubelet_start.clone(),
         lacks_kubelet: false,
@@ -186,7 +191,7 @@ pub fn plan(mut inputs: Inputs<'_>) -> ImageGcPlan {
         items,
         freed,
         outcome,
-        basis: basis(&inputs, pause),
+        basis,
     }
 }
 

@@ -68,8 +68,12 @@ pub struct ImageGcPlan {
 answer!("ImageGcPlan", ImageGcPlan; ImageGcPlan::headline);
 
 impl ImageGcPlan {
-    /// Returns which images go, how much that is, and when.
     fn headline(&self) -> Headline {
+        self.removals().of_node(self.lacks_kubelet)
+    }
+
+    /// Returns which images go, how much that is, and when.
+    fn removals(&self) -> Headline {
         let Freed { images, counted_bytes, .. } = self.freed;
         let of = |bytes: i64| kq_output::units::bytes(u64::try_from(bytes).unwrap_or(0));
         let when = match self.trigger {
@@ -90,8 +94,7 @@ impl ImageGcPlan {
         let go = if images == 1 { "goes" } else { "go" };
         let up_to =
             if self.freed.at_least_bytes == self.freed.at_most_bytes { "" } else { "up to " };
-        let runs = if self.lacks_kubelet { "no kubelet runs; " } else { "" };
-        let gone = format!("{runs}{up_to}{} {go} {when}", counted(images, "image"));
+        let gone = format!("{up_to}{} {go} {when}", counted(images, "image"));
         let listed = names.join(", ");
         match (images, &self.outcome.error, self.run.wants_space) {
             (0, Some(error), _) => Headline::new("fails", format!("the collection fails: {error}")),

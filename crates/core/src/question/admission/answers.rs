@@ -34,7 +34,9 @@ pub fn admit(about: &AdmissionNode, pod: &Pod, ledger: bool) -> Result<PodAdmiss
         Some(_) => None,
         None => kubelet_start(&about.node).certain_error(about.node.kubelet.version),
     };
-    Ok(PodAdmission { start_error, ..PodAdmission::new(planned.admission, planned.basis) })
+    let lacks_kubelet = about.node.lacks_kubelet();
+    let admission = PodAdmission::new(planned.admission, planned.basis);
+    Ok(PodAdmission { start_error, lacks_kubelet, ..admission })
 }
 
 /// How many admissions are tried, times the pods of the node: what is remembered of each grows with them.

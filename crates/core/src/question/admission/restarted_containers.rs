@@ -23,6 +23,8 @@ pub struct RestartedContainers<'n> {
     after: &'n Node,
     /// The containers of each pod that the runtime lists, by UID and name, and whether one of that name runs.
     running: BTreeMap<&'n str, BTreeMap<&'n str, bool>>,
+    /// The runtime lists its containers.
+    is_listed: bool,
     /// The resources that the kubelet's records allocate to containers, once read; `None`: the file is not there, or is not
     /// understood.
     actuated: OnceCell<Option<PodAllocations>>,
@@ -38,7 +40,10 @@ pub fn lasting_containers(pod: &Pod) -> impl Iterator<Item = &Container> + Clone
 impl<'n> RestartedContainers<'n> {
     pub fn of(before: &'n Node, after: &'n Node) -> Self {
         let moves_cgroups = moves_cgroups(before, after);
-        Self { before, after, running: running(after), actuated: OnceCell::new(), moves_cgroups }
+        let lists = after.snapshot.runtime.value().map(|runtime| &runtime.containers);
+        let is_listed = lists.is_some_and(|containers| containers.found.is_some());
+        let running = running(after);
+        Self { before, after, running, is_listed, actuated: OnceCell::new(), moves_cgroups }
     }
 
     /// Returns the containers of a pod that restart with the kubelet, and why; `None`: none.
@@ -59,7 +64,12 @@ impl<'n> RestartedContainers<'n> {
         let runs = |container: &&Container| {
             own.and_then(|own| own.get(&*container.name)).is_some_and(|runs| *runs)
         };
-        let is_known = own.is_some();
+        // A container of which a status has the id, and the runtime nothing, is gone.
+        let had_containers = || {
+            let mut all = pod.status.every_container();
+            all.any(|status| !status.container_id.is_empty())
+        };
+        let is_known = own.is_some() || self.is_listed && had_containers();
         // What is not known to run is taken to.
         let running = |applies: bool| all().filter(move |it| applies && (!is_known || runs(it)));
         let resizes = self.resizes_unrecorded(pod);

@@ -9,6 +9,7 @@ use kq_facts::events::PodEvent;
 use kq_facts::node::Node;
 use kq_facts::pod_selector::PodSelector;
 use kq_facts::resize::pending_resize;
+use kq_facts::runtime::ContainerState;
 use kq_facts::timestamp::Timestamp;
 use kq_facts::workloads::effective_uid;
 use kq_k8s::disruption_target::DisruptionTarget;
@@ -44,7 +45,7 @@ pub(super) fn pods(node: &Node, source: &str) -> Vec<NodeFinding> {
     for event in events {
         of_pod.entry((&event.pod.namespace, &event.pod.name)).or_default().push(event);
     }
-    let sandboxes = sandboxes(node);
+    let (sandboxes, running) = (sandboxes(node), running(node));
     let (mut ended, mut stuck, mut health) = (Vec::new(), Vec::new(), Vec::new());
     let loaded = node.snapshot.pods.value().into_iter().flat_map(|pods| &pods.pods);
     for pod in loaded.clone().map(|loaded| &*loaded.pod) {
@@ -61,11 +62,13 @@ pub(super) fn pods(node: &Node, source: &str) -> Vec<NodeFinding> {
         stuck.extend(waiting(pod, source));
         let without_sandbox =
             sandboxes.as_ref().and_then(|all| no_sandbox(pod, own, all, node.now));
+        let gone = running.as_ref().and_then(|all| not_running(pod, all, node.now));
         let resize = pending_resize(pod).map(|(waits_for_room, message)| {
             let message = brief(message).into_owned();
             Stuck::Resize { waits_for_room, message }
         });
-        let rules = without_sandbox.into_iter().chain(deleting(pod, node.now)).chain(resize);
+        let rules =
+            without_sandbox.into_iter().chain(gone).chain(deleting(pod, node.now)).chain(resize);
         stuck.extend(rules.map(|rule| about(NodeRule::StuckPods(rule))));
         health.extend(unhealthy(pod, source));
     }
@@ -94,6 +97,13 @@ pub(super) fn pods(node: &Node, source: &str) -> Vec<NodeFinding> {
         stuck.push(NodeRule::StuckPods(Stuck::Ok).of_node().from(source));
     }
     ended.into_iter().chain(stuck).chain(health).collect()
+}
+
+/// Returns the UIDs of the pods of which a container runs; `None`: the runtime did not list them.
+fn running(node: &Node) -> Option<BTreeSet<&str>> {
+    let containers = node.snapshot.runtime.value()?.containers.value()?;
+    let running = containers.into_iter().filter(|it| it.state == ContainerState::Running);
+    Some(running.map(|it| &*it.pod_uid).collect())
 }
 
 /// Returns the UIDs of the pods that have a sandbox that runs; `None`: the runtime did not list them.
@@ -197,6 +207,17 @@ fn no_sandbox(
         .max_by_key(|event| event.at.map(|at| at.0));
     let event = failure.map(|event| format!("{}: {}", event.reason, event.message));
     (seconds > SANDBOX_SECONDS).then_some(Stuck::NoSandbox { seconds, event })
+}
+
+/// Returns that no container of a pod runs whose status has had running ones for long.
+fn not_running(pod: &Pod, running: &BTreeSet<&str>, now: Timestamp) -> Option<Stuck> {
+    let is_deleted = pod.metadata.deletion_timestamp.is_some();
+    if pod.status.phase != "Running" || is_deleted || running.contains(effective_uid(pod)) {
+        return None;
+    }
+    let had = statuses(pod).filter(|status| !status.container_id.is_empty());
+    let starts = had.filter_map(|it| since(it.state.running.as_ref()?.started_at.as_deref()?, now));
+    starts.min().filter(|seconds| *seconds > SANDBOX_SECONDS).map(|_| Stuck::NotRunning)
 }
 
 /// Returns that a pod should have been gone for long. Its `deletionTimestamp` includes the grace period.

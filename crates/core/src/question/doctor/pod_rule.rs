@@ -148,6 +148,13 @@ pub enum Stuck {
         /// The newest event of a failure.
         event: Option<String>,
     },
+    /// Its status has containers that run, and the runtime has none.
+    #[text("its status is Running, and none of its containers runs")]
+    #[leads_to(
+        "the status stays wrong until the kubelet syncs the pod and starts its containers again"
+    )]
+    #[advice("read the kubelet's log: journalctl -u kubelet")]
+    NotRunning,
     /// The pod should have been gone for this time.
     #[text("its deletion should have ended {seconds} s ago")]
     #[why(

@@ -217,8 +217,7 @@ fn plan_under(
         reclaim,
         kept,
     });
-    let kubelet = &node.snapshot.kubelet;
-    planned.lacks_kubelet = kubelet.found.is_none() && !kubelet.was_not_queried();
+    planned.lacks_kubelet = node.lacks_kubelet();
     planned.basis.warn_all(node.warnings());
     planned.basis.assume_all(node.kubelet.version.certainty(RuleArea::Images));
     planned.basis.lack_all(node.missing_config());
