@@ -198,11 +198,7 @@ impl DeviceQuestion<'_> {
         basis.assume(BEFORE_ALL_SOURCES.to_owned());
         let asking = all.iter().copied().filter(|pod| asks_for_devices(pod));
         basis.lack_all(asking.filter_map(|pod| unknown_containers(pod, &pods)));
-        let running_of = |pod: &&Pod| {
-            let mut pod = (*pod).clone();
-            pod.metadata.uid = uid_of(&pod, &qualified(&pod));
-            running(&pod, &pods)
-        };
+        let running_of = |pod: &&Pod| running(pod, &uid_of(pod, &qualified(pod)), &pods);
         let mut running: BTreeSet<(String, String)> = all.iter().flat_map(running_of).collect();
         self.forget(all, plugins, &mut running, basis);
         let restarted = match is_first {
@@ -531,8 +527,7 @@ fn asks_for_devices(pod: &Pod) -> bool {
 }
 
 /// Returns the containers of a pod that run: as the runtime says, else as its status does.
-pub fn running(pod: &Pod, pods: &NodePods<'_>) -> Vec<(String, String)> {
-    let uid = &pod.metadata.uid;
+pub fn running(pod: &Pod, uid: &str, pods: &NodePods<'_>) -> Vec<(String, String)> {
     let status = &pod.status;
     let statuses = status.containers_and_init();
     let reported: BTreeSet<&str> = statuses
@@ -544,7 +539,7 @@ pub fn running(pod: &Pod, pods: &NodePods<'_>) -> Vec<(String, String)> {
         None => reported.contains(name),
     };
     let all = in_order(pod).map(|(_, container)| container.name.clone());
-    all.filter(|name| runs(name)).map(|name| (uid.clone(), name)).collect()
+    all.filter(|name| runs(name)).map(|name| (uid.to_owned(), name)).collect()
 }
 
 /// Returns the containers of a pod that run and have restarted: the runtime lists one that exited next to each.

@@ -226,7 +226,10 @@ pub fn device_plan<P: PlanPlugins>(
     }
     let running: BTreeSet<(String, String)> = match options.reboot {
         true => BTreeSet::new(),
-        false => to_plan.iter().flat_map(|planned| running(&planned.pod, &pods)).collect(),
+        false => to_plan
+            .iter()
+            .flat_map(|planned| running(&planned.pod, &planned.pod.metadata.uid, &pods))
+            .collect(),
     };
     if restart && !options.reboot {
         let concerned = || {

@@ -268,7 +268,8 @@ impl Transition<'_> {
 
     /// Returns the CPUs of containers before, if a static CPU manager set them, and after the start.
     fn cpu_sets(&self) -> Option<(Option<CpuSets>, CpuSets)> {
-        if !self.restarts || self.reboots {
+        let is_static = self.after.node().ok()?.config.cpu_manager_policy == "static";
+        if !self.restarts || self.reboots || !is_static {
             return None;
         }
         let about = AdmissionNode::with_all_pods(self.after.kubelet().ok()?.clone());
