@@ -294,6 +294,7 @@ impl Node {
     /// Returns the reasons why defaults replace the configuration, or fields of it.
     pub fn missing_config(&self) -> impl Iterator<Item = Missing> {
         let whole = missing_config(&self.snapshot).filter(|_| !self.knows_config);
+        let whole = whole.or_else(|| self.overrides.assumed_config.clone());
         whole.into_iter().chain(self.refused.iter().map(RefusedConfig::missing))
     }
 

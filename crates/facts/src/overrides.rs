@@ -13,9 +13,9 @@ use crate::snapshot::{RecordedConfig, Snapshot};
 use crate::timestamp::Timestamp;
 use crate::weight_formula::WeightFormula;
 use anyhow::{Context, anyhow};
-use kq_answer::Failure;
 use kq_answer::origin::Origin;
 use kq_answer::warning::{Warning, WarningCode};
+use kq_answer::{Failure, Missing};
 use kq_k8s::duration::GoDuration;
 use kq_k8s::feature_gates::parse_flag;
 use kq_k8s::manifest::{Loaded, LoadedPod};
@@ -32,6 +32,8 @@ pub struct Overrides {
     pub config_file: Option<String>,
     /// The answer does not depend on the configuration: one that is unknown is not missing.
     pub ignores_config: bool,
+    /// Why the configuration is a guess: the defaults, with what a change sets.
+    pub assumed_config: Option<Missing>,
     /// Single facts about the kubelet.
     pub kubelet: KubeletFlags,
     /// When the kubelet started; `None`: as its process says.

@@ -438,3 +438,18 @@ fn an_image_is_not_judged_by_a_disk_that_could_not_be_read() {
         assert!(facts.contains(&"imageFilesystems"), "{line}: {answer}");
     }
 }
+
+#[test]
+fn a_change_of_one_field_does_not_make_a_configuration_known() {
+    let ran = ask_at_night("what-if set maxPods=3 -o json", |node| {
+        node["kubeletConfig"] =
+            json!({"found": null, "tried": [{"source": "configz", "reason": "forbidden"}]});
+    });
+    assert_eq!(ran.code, 1, "{}", ran.text());
+    let answer: Value = ran.answer();
+    let pods = answer["pods"].as_array().expect("pods").iter();
+    let refused: Vec<_> =
+        pods.filter(|it| it["result"] == "refused").map(|it| &it["reason"]).collect();
+    assert_eq!(refused, ["OutOfpods"; 5], "{answer}");
+    assert!(ran.stdout.contains("thresholds are unknown"), "{answer}");
+}

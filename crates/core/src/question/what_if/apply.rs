@@ -150,6 +150,7 @@ pub fn apply(
             } else {
                 state.on_disk.file = Some(ConfigText { path, content });
                 state.has_assumed_config = false;
+                state.overrides.assumed_config = None;
             }
         }
         Change::Set { field, value } => {

@@ -11,7 +11,7 @@ use kq_facts::describe::ConfigSource;
 use kq_facts::host::Text;
 use kq_facts::kubelet::check_typed;
 use kq_facts::kubelet_config::Source;
-use kq_facts::live::config_source;
+use kq_facts::live::{config_source, missing_config};
 use kq_facts::lookup::Lookup;
 use kq_facts::node::{Node, of_description};
 use kq_facts::overrides::{KubeletFlags, Overrides};
@@ -162,6 +162,7 @@ impl NodeState {
         let mut state = self.clone();
         state.has_assumed_config = !self.knows_config && !self.knows_files();
         if state.has_assumed_config {
+            state.overrides.assumed_config = missing_config(&state.snapshot);
             basis.assume(
                 "the kubelet runs with its default configuration: it is unknown (--kubelet-config FILE supplies it)"
                     .to_owned(),
