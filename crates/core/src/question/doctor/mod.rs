@@ -14,7 +14,7 @@ mod rule;
 mod wording;
 
 use self::pods::PodChecks;
-use self::rule::{NodeFinding, NodeRule};
+use self::rule::{NodeFinding, NodeRule, Restart};
 pub use pod::{PodReport, page};
 
 use super::admission::AdmissionNode;
@@ -79,7 +79,11 @@ pub fn node_checks(compared: &Compared, is_stored: bool) -> Result<NodeChecks, F
     let files = state_files(node, None).ok();
     let verified = files.map(|files| verify_files(node, &files, Some(&start)));
     let about = AdmissionNode::with_all_pods(node.clone());
-    let restart = restart::restart(&about, start.starts);
+    let restart = match start.starts {
+        Some(true) => restart::restart(&about, |pods| Restart::Ok { pods }),
+        Some(false) => vec![NodeRule::KubeletRestart(Restart::NoStart).of_node()],
+        None => restart::restart(&about, |pods| Restart::IfStarts { pods }),
+    };
     let headroom = restart::headroom(&about);
     let not_requested = headroom.not_requested();
     let runtime = snapshot.runtime.value().map(|runtime| runtime.endpoint.as_str());

@@ -8,12 +8,9 @@ use kq_answer::{Failure, Subject};
 use kq_k8s::pod::{Container, Pod, ResourceName};
 use kq_k8s::quantity::{Format, Quantity};
 
-/// Returns what a restart does to the pods. `starts`: whether the kubelet starts; `None`: unknown.
-pub(super) fn restart(about: &AdmissionNode, starts: Option<bool>) -> Vec<NodeFinding> {
+/// Returns what a restart does to the pods. `all_stay`: what is said where it does nothing to so many.
+pub(super) fn restart(about: &AdmissionNode, all_stay: fn(usize) -> Restart) -> Vec<NodeFinding> {
     let of_node = |state| NodeRule::KubeletRestart(state).of_node();
-    if starts == Some(false) {
-        return vec![of_node(Restart::NoStart)];
-    }
     let next = about.at_next_start();
     let answer = match StartEnds::of(next.as_ref().unwrap_or(about)) {
         Ok(answer) => answer,
@@ -53,10 +50,7 @@ pub(super) fn restart(about: &AdmissionNode, starts: Option<bool>) -> Vec<NodeFi
         findings.push(of_node(Restart::Unknown { reason: missing.join("; ") }));
     }
     if findings.is_empty() {
-        let pods = answer.items.len();
-        let state =
-            if starts.is_some() { Restart::Ok { pods } } else { Restart::IfStarts { pods } };
-        findings.push(of_node(state));
+        findings.push(of_node(all_stay(answer.items.len())));
     }
     findings
 }
