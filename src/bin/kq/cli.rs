@@ -6,8 +6,9 @@ use crate::{
     admit, allocatable, cgroup, devices, doctor, evict, explain, fleet, gc, man, preempt, probe,
     report, schema, snapshot, top, version, what_if, why,
 };
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, Parser, Subcommand};
 use kq_output::order::Order;
+use std::sync::OnceLock;
 
 /// Predict and explain what the kubelet on a node will do
 ///
@@ -111,6 +112,12 @@ impl Cli {
         Some(CommonArgs::augment_args(clap::Command::new("kq")).subcommand(define(name)))
     }
 
+    /// Returns the whole definition, for what is said of a command line with a mistake. It is made once.
+    pub fn whole() -> &'static clap::Command {
+        static WHOLE: OnceLock<clap::Command> = OnceLock::new();
+        WHOLE.get_or_init(Self::command)
+    }
+
     /// It is the command that takes a snapshot.
     pub fn stores_snapshot(&self) -> bool {
         matches!(self.command, Command::Snapshot(_))
@@ -159,7 +166,6 @@ impl Cli {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     /// Returns the arguments and the commands of a definition, and of all within it.
     fn names(command: &clap::Command) -> Vec<String> {

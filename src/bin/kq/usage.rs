@@ -237,8 +237,8 @@ fn print(error: &clap::Error) {
 /// Leaves of clap's suggestions those that are misspelt: it also has what sounds alike.
 fn with_near_names(mut error: clap::Error, typed: &[OsString], has_hint: bool) -> clap::Error {
     let typed: Vec<&str> = typed.iter().skip(1).filter_map(|it| it.to_str()).collect();
-    let all = Cli::command();
-    let named = Named::of(&all, &without_flags(&typed));
+    let all = Cli::whole();
+    let named = Named::of(all, &without_flags(&typed));
     if error.kind() == ErrorKind::InvalidSubcommand {
         error.remove(ContextKind::SuggestedSubcommand);
         let near = named.rest.first().and_then(|word| guess::misspelt(word, named.command));
@@ -259,8 +259,8 @@ fn with_near_names(mut error: clap::Error, typed: &[OsString], has_hint: bool) -
 fn hint_at_command(error: &clap::Error, typed: &[OsString]) -> Option<Hint> {
     let typed: Vec<&str> = typed.iter().skip(1).filter_map(|it| it.to_str()).collect();
     let words = without_flags(&typed);
-    let all = Cli::command();
-    let named = Named::of(&all, &words);
+    let all = Cli::whole();
+    let named = Named::of(all, &words);
     let of_files = || guess::hint_for_files(named.command, &named.names, &named.rest);
     let of_words = || guess::hint(&words, named.names.len(), &named.taken);
     match error.kind() {
@@ -289,7 +289,7 @@ fn hint_at_command(error: &clap::Error, typed: &[OsString]) -> Option<Hint> {
                 hint.command_line().and_then(|line| of_flag(Some(line))).or(Some(hint))
             };
             let of_flag = || of_flag(None);
-            let of_typed = || guess::hint_for_files(&all, &[], &typed);
+            let of_typed = || guess::hint_for_files(all, &[], &typed);
             command_first(&typed).or_else(|| match named.names.as_slice() {
                 [] => of_words().or_else(of_typed).or_else(of_flag),
                 ["what-if"] => of_flag().or_else(of_words),
@@ -303,7 +303,7 @@ fn hint_at_command(error: &clap::Error, typed: &[OsString]) -> Option<Hint> {
             None => of_files(),
         },
         ErrorKind::MissingRequiredArgument => {
-            of_words().or_else(|| fleet_line(&all, &named)).or_else(|| {
+            of_words().or_else(|| fleet_line(all, &named)).or_else(|| {
                 let text = error.to_string();
                 let lists = [
                     ("<POD", "`kq cgroup show` lists the pods"),
@@ -341,8 +341,8 @@ pub fn with_hint(failure: Failure) -> Failure {
         std::env::args_os().skip(1).filter_map(|it| it.into_string().ok()).collect();
     let typed: Vec<&str> = typed.iter().map(String::as_str).collect();
     let words = without_flags(&typed);
-    let all = Cli::command();
-    let named = Named::of(&all, &words);
+    let all = Cli::whole();
+    let named = Named::of(all, &words);
     let places = named.command.get_positionals().filter_map(clap::Arg::get_value_names).flatten();
     let places: Vec<&str> = places.map(|name| name.as_str()).collect();
     let takes = |what: &str| places.iter().any(|name| name.contains(what));
@@ -371,7 +371,7 @@ pub fn with_sources(hint: Hint) -> String {
     let typed: Vec<String> =
         std::env::args_os().skip(1).filter_map(|it| it.into_string().ok()).collect();
     let typed: Vec<&str> = typed.iter().map(String::as_str).collect();
-    guess::with_typed_flags(hint, &typed, &Cli::command()).to_string()
+    guess::with_typed_flags(hint, &typed, Cli::whole()).to_string()
 }
 
 /// The command that words begin with.
@@ -399,9 +399,9 @@ impl<'c, 't> Named<'c, 't> {
 
 /// Returns the words that are no flags, and no values of flags.
 fn without_flags<'t>(typed: &[&'t str]) -> Vec<&'t str> {
-    let command = Cli::command();
+    let command = Cli::whole();
     let named = typed.iter().filter(|word| !word.starts_with('-'));
-    let below = named.fold(vec![&command], |mut path, word| {
+    let below = named.fold(vec![command], |mut path, word| {
         let inner = path.last().and_then(|command| command.find_subcommand(word));
         path.extend(inner);
         path
@@ -432,9 +432,9 @@ fn without_flags<'t>(typed: &[&'t str]) -> Vec<&'t str> {
 /// Puts a command before the flags that were typed before it.
 fn command_first(typed: &[&str]) -> Option<Hint> {
     typed.first().filter(|first| first.starts_with('-'))?;
-    let all = Cli::command();
+    let all = Cli::whole();
     let at = typed.iter().position(|word| all.find_subcommand(word).is_some())?;
-    let count = Named::of(&all, &typed[at..]).names.len();
+    let count = Named::of(all, &typed[at..]).names.len();
     let line = [&["kq"], &typed[at..at + count], &typed[..at], &typed[at + count..]].concat();
     // Elsewhere it may be as wrong.
     try_read(line.iter().map(OsString::from)).ok()?;

@@ -187,8 +187,8 @@ fn leaf(matches: &ArgMatches) -> (Vec<String>, &ArgMatches) {
 
 /// Returns true if a command finds the facts of the node that it runs on.
 fn reads_a_node(names: &[String]) -> bool {
-    let root = Cli::command();
-    let leaf = names.iter().try_fold(&root, |command, name| command.find_subcommand(name));
+    let mut names = names.iter();
+    let leaf = names.try_fold(Cli::whole(), |command, name| command.find_subcommand(name));
     leaf.is_some_and(|leaf| leaf.get_arguments().any(|argument| argument.get_id() == "host_root"))
 }
 

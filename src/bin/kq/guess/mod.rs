@@ -9,7 +9,7 @@ pub use carried::with_typed_flags;
 pub use file::{FileKind, hint_for_files};
 pub use hint::Hint;
 
-use clap::{Command, CommandFactory};
+use clap::Command;
 use kq_core::explain::explain_message;
 use kq_core::what_if::parse;
 use kq_facts::settings::settings_of;
@@ -187,12 +187,12 @@ fn line(words: &[&str]) -> Hint {
 }
 
 fn is_command(words: &[&str]) -> bool {
-    words.first().is_some_and(|first| crate::cli::Cli::command().find_subcommand(first).is_some())
+    words.first().is_some_and(|first| crate::cli::Cli::whole().find_subcommand(first).is_some())
 }
 
 /// Returns the command whose words were joined, turned round or left without their group.
 fn of_commands(words: &[&str]) -> Option<Hint> {
-    let all = crate::cli::Cli::command();
+    let all = crate::cli::Cli::whole();
     let below = |group: &str, name: &str| {
         let group = all.find_subcommand(group)?;
         let found = group.find_subcommand(name)?;
@@ -385,7 +385,7 @@ mod tests {
 
     #[test]
     fn the_command_lines_of_hints_are_commands() {
-        let all = crate::cli::Cli::command();
+        let all = crate::cli::Cli::whole();
         let of_flags = FLAGS.iter().filter_map(|(_, means)| match means {
             Means::Sentence(text, _) => Some(Hint::sentence(text)),
             _ => None,
