@@ -123,6 +123,7 @@ impl Transition<'_> {
         let (old_pods, new_pods) = (pods_of(&before), pods_of(&after));
         // On the other version of cgroups, there is no file of before.
         let keeps_version = self.before.node()?.cgroup_version == self.after.node()?.cgroup_version;
+        // A file of the node and of a class that is no longer written keeps its value.
         let both = after.iter().filter(|(place, _)| {
             place.pod().is_none_or(|pod| old_pods.contains(pod) && new_pods.contains(pod))
         });
@@ -131,7 +132,6 @@ impl Transition<'_> {
             let old_values = before.get(place);
             let emptier = emptier.as_ref().and_then(|it| it.get(place)).filter(|_| pod.is_none());
             for Value { file, value, guess } in &new.files {
-                // A file of the node and of a class that is no longer written keeps its value.
                 let old = old_values.and_then(|it| it.value(file));
                 // What the kubelet did not write has the kernel's value. That of a cgroup that is made anew is known.
                 let is_anew = pod.is_some() && keeps_version;
