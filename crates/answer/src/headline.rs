@@ -34,9 +34,11 @@ impl Headline {
     /// Returns the sentence of a node, behind the fact that no kubelet was found where one was looked for.
     pub fn of_node(self, lacks_kubelet: bool) -> Self {
         match lacks_kubelet {
-            true => {
-                Self { text: format!("no kubelet runs; {}", self.text), comforts: false, ..self }
-            }
+            true => Self {
+                text: format!("no kubelet was found; {}", self.text),
+                comforts: false,
+                ..self
+            },
             false => self,
         }
     }
