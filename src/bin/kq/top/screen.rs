@@ -5,7 +5,7 @@ use crate::exit::{Code, Failure};
 use crate::write::has_colour;
 use anyhow::Context;
 use crossterm::cursor::Show;
-use crossterm::event::{Event, KeyCode, KeyEventKind, KeyModifiers, read};
+use crossterm::event::{Event, KeyCode, KeyEventKind, KeyModifiers, poll, read};
 use crossterm::execute;
 use crossterm::style::force_color_output;
 use crossterm::terminal::{
@@ -303,7 +303,9 @@ impl RedrawnTerminal {
         IS_REDRAWN.store(true, Ordering::SeqCst);
         // From here on, dropping it restores the terminal.
         let begun = enable_raw_mode()
-            .and_then(|()| execute!(stdout(), EnterAlternateScreen))
+            // From here on a new size is an event. One that came before is the size that is drawn.
+            .and_then(|()| poll(Duration::ZERO))
+            .and_then(|_| execute!(stdout(), EnterAlternateScreen))
             .and_then(|()| Terminal::new(CrosstermBackend::new(stdout())));
         match begun.context("the terminal cannot be redrawn") {
             Ok(terminal) => Ok(Self { terminal }),
