@@ -44,17 +44,13 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
         FOREIGN,
     ),
     ("crates/cgroup/src/explain.rs", "&place.level", NO_TEXT),
+    ("crates/facts/src/cgroup_tree.rs", "problem.source.strip_prefix", "a path of the node"),
+    ("crates/node/src/pods.rs", "source == server.source()", "which of the servers it was"),
     ("crates/cgroup/src/knowledge.rs", "because.contains(&Rule::", NO_TEXT),
-    ("crates/cgroup/src/live/diff.rs", "problem.source.ends_with", OWN),
-    ("crates/cgroup/src/live/repair.rs", "found.level == ", OWN),
-    ("crates/cgroup/src/live/show_view.rs", "place.level", OWN),
-    ("crates/cgroup/src/live/throttling.rs", "place.level", OWN),
     ("crates/cgroup/src/shares.rs", "match leaf.node.id", NO_TEXT),
-    ("crates/cgroup/src/shares/competitors.rs", "problem.source.ends_with", OWN),
     ("crates/core/src/fleet/own_pod.rs", ".pointer(", FOREIGN),
     ("crates/core/src/question/doctor/ended.rs", r#"event.reason.starts_with("Failed")"#, FOREIGN),
     ("crates/core/src/question/doctor/pods.rs", r#""OOMKilled""#, FOREIGN),
-    ("crates/core/src/question/top.rs", "place.level", OWN),
     ("crates/facts/src/checkpoint/memory_manager/types.rs", "dump.pointer(", NO_TEXT),
     ("crates/facts/src/devices.rs", "no_folder(folder)", OWN),
     ("crates/facts/src/kubelet_config/carrier.rs", ".pointer(", FOREIGN),
@@ -101,8 +97,6 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
     ),
     ("crates/node/src/action/fleet/apply.rs", "object.pointer(", FOREIGN),
     ("crates/node/src/config.rs", "config.pointer(", FOREIGN),
-    ("crates/node/src/gather.rs", "tried.reason == NONE_RUNS", OWN),
-    ("crates/node/src/pods.rs", r#"source == format!("the API server"#, OWN),
     ("crates/probe/src/plan.rs", "known.text == text", ONCE),
     ("crates/probe/src/recorded.rs", "event.message.strip_prefix(COMBINED)", FOREIGN),
     (
@@ -110,8 +104,7 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
         "container_id.to_string() == container.container_id",
         FOREIGN,
     ),
-    ("src/bin/kq/gc/question.rs", r#"facts.get("kubeletStart")"#, OWN),
-    ("src/bin/kq/version.rs", "reason == failure.reason()", OWN),
+    ("src/bin/kq/gc/question.rs", r#"facts.get("kubeletStart")"#, "a fact that is shown"),
 ];
 
 /// Returns the code of a file without comments and unit tests.

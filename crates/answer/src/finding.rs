@@ -75,6 +75,8 @@ pub enum Topic {
     /// The next start of the kubelet.
     Restart,
     Preemption,
+    /// The kubelet and the container runtime: without them no pod is kept running.
+    RunsPods,
     /// The node and its sources.
     #[default]
     Node,

@@ -18,6 +18,7 @@ use kq_k8s::pod::Pod;
 use kq_k8s::qos::QosClass;
 use serde::ser::{Serialize, SerializeSeq, Serializer};
 use std::borrow::Cow;
+use std::fmt;
 
 /// A plan with everything that it rests on.
 #[derive(Clone, Debug, serde::Serialize, schemars::JsonSchema)]
@@ -94,12 +95,45 @@ pub struct UnknownFile<'p> {
     pub flag: &'static str,
 }
 
+/// How far down the tree a cgroup is, and what for.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "camelCase")]
+pub enum PlaceLevel {
+    /// All pods, or what is reserved for the system.
+    Node,
+    /// The pods of a QoS class.
+    Qos,
+    Pod,
+    Container,
+    /// The sandbox of a pod.
+    Sandbox,
+    /// Made by a program in a container.
+    Inside,
+    /// Nothing that a kubelet or a runtime makes for a pod.
+    Other,
+}
+
+impl fmt::Display for PlaceLevel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Node => "node",
+            Self::Qos => "qos",
+            Self::Pod => "pod",
+            Self::Container => "container",
+            Self::Sandbox => "sandbox",
+            Self::Inside => "inside",
+            Self::Other => "other",
+        })
+    }
+}
+
 /// The cgroup that a value belongs to.
 #[derive(Clone, Debug, serde::Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Place<'p> {
-    /// `node`, `qos`, `pod` or `container`.
-    pub level: &'static str,
+    pub level: PlaceLevel,
     /// The pod's namespace.
     pub namespace: Option<&'p str>,
     pub pod: Option<Cow<'p, str>>,
@@ -233,11 +267,11 @@ impl<'p> Place<'p> {
     /// Returns the place of a cgroup.
     pub fn of(cgroup: &PlannedCgroup<'p>) -> Self {
         let (level, pod, container, qos_class): (_, Option<&'p Pod>, _, _) = match cgroup.owner {
-            Owner::Node { .. } => ("node", None, None, None),
-            Owner::Qos(class) => ("qos", None, None, Some(class)),
-            Owner::Pod(pod, class) => ("pod", Some(pod), None, Some(class)),
+            Owner::Node { .. } => (PlaceLevel::Node, None, None, None),
+            Owner::Qos(class) => (PlaceLevel::Qos, None, None, Some(class)),
+            Owner::Pod(pod, class) => (PlaceLevel::Pod, Some(pod), None, Some(class)),
             Owner::Container { pod, class, name, .. } => {
-                ("container", Some(pod), Some(name), Some(class))
+                (PlaceLevel::Container, Some(pod), Some(name), Some(class))
             }
         };
         Self {

@@ -166,6 +166,16 @@ impl CgroupTree {
         self.cgroups.get(path)
     }
 
+    /// Returns why a cgroup, or a file of one, could not be read. `at`: its path below the roots of the hierarchies.
+    pub fn problem_at(&self, at: &str) -> Option<&FailedSource> {
+        let layout = &self.layout;
+        let is_at = |problem: &&FailedSource| {
+            let mut mounts = layout.controllers.values().chain(&layout.unified);
+            mounts.any(|mount| problem.source.strip_prefix(mount.as_str()) == Some(at))
+        };
+        self.problems.iter().find(is_at)
+    }
+
     /// Walks over a cgroup and all in it.
     pub fn within<'t>(
         &'t self,

@@ -212,8 +212,13 @@ pub struct FoundKubelets {
     pub may_run: bool,
 }
 
-/// The reason if the processes could be listed and none is a kubelet.
-pub const NONE_RUNS: &str = "no kubelet runs on this node";
+/// The kubelet that was looked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KubeletSearch {
+    pub process: Lookup<KubeletProcess>,
+    /// One may run, whether it was found or not.
+    pub may_run: bool,
+}
 
 /// Finds the running kubelet: of several, the oldest; the others are named
 /// in it. An untrusted process is a failed source.
@@ -221,13 +226,16 @@ pub const NONE_RUNS: &str = "no kubelet runs on this node";
 /// A process in a container is ignored, whatever its name: it would decide which files are read. A container has its own
 /// PID namespace, or a cgroup of a pod.
 /// Fails where the node's processes cannot be listed.
-pub fn find_kubelet(root: &Path) -> Result<Lookup<KubeletProcess>, FindKubeletError> {
+pub fn find_kubelet(root: &Path) -> Result<KubeletSearch, FindKubeletError> {
     let FoundKubelets { trusted, refused: mut tried, may_run } = find_kubelets(root)?;
     let mut trusted = trusted.into_iter();
     let Some(mut first) = trusted.next() else {
-        let reason = if may_run { "it is unknown whether a kubelet runs" } else { NONE_RUNS };
+        let reason = match may_run {
+            true => "it is unknown whether a kubelet runs",
+            false => "no kubelet runs on this node",
+        };
         tried.push(FailedSource { source: "/proc".to_owned(), reason: reason.to_owned() });
-        return Ok(Lookup { found: None, tried });
+        return Ok(KubeletSearch { process: Lookup { found: None, tried }, may_run });
     };
     first.others = trusted.map(|process| process.pid).collect();
     if !first.others.is_empty() {
@@ -239,7 +247,7 @@ pub fn find_kubelet(root: &Path) -> Result<Lookup<KubeletProcess>, FindKubeletEr
         ));
     }
     let found = Some(Sourced { source: format!("/proc/{}", first.pid), value: first });
-    Ok(Lookup { found, tried })
+    Ok(KubeletSearch { process: Lookup { found, tried }, may_run: true })
 }
 
 /// Finds all kubelets that run on the node, as [`find_kubelet`] does.

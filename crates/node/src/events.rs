@@ -20,7 +20,7 @@ pub(super) fn gather(
         Ok(server) => server,
         Err(tried) => return Lookup { found: None, tried: vec![tried.clone()] },
     };
-    let source = format!("the API server {} events", server.url());
+    let source = format!("{} events", server.source());
     let Some(pods) = pods.value() else {
         return Lookup::failed(source, "not queried: the pods of the node are unknown");
     };

@@ -24,7 +24,7 @@ use kq_io::cgroup_tree::{TreeNeeds, read_tree};
 use kq_io::clock::after_now;
 use kq_io::host::{LIMIT, host_root, read_beneath, read_host, read_state_files};
 use kq_io::kubelet_process::stopped_kubelet;
-use kq_io::kubelet_process::{NONE_RUNS, find_kubelet};
+use kq_io::kubelet_process::{KubeletSearch, find_kubelet};
 use kq_io::no_live_node;
 use kq_io::snapshot_file::{SnapshotFileError, read_snapshot};
 use kq_io::watchdog::{self, reading};
@@ -104,10 +104,11 @@ fn live(spec: &NodeSpec, config: Option<&Value>, needs: Needs) -> Result<Snapsho
     }
     check_named(spec)?;
     let node = spec.node_in_question(needs.files, needs.only_on_node);
-    let (host, kubelet) = match node.has_root() {
+    let (host, search) = match node.has_root() {
         true => (read_host(&root), find(&root)),
-        false => (HostFacts::default(), Lookup::default()),
+        false => (HostFacts::default(), KubeletSearch { may_run: true, ..Default::default() }),
     };
+    let KubeletSearch { process: kubelet, may_run } = search;
     let machine = own_name(&root, kubelet.value());
     if node.runs_here()
         && let Some(name) = remote::node(spec, &host, machine.value())
@@ -117,9 +118,7 @@ fn live(spec: &NodeSpec, config: Option<&Value>, needs: Needs) -> Result<Snapsho
     if node.has_root() {
         check_live()?;
     }
-    // Where the processes cannot be listed, one may run.
-    let none_runs = kubelet.tried.iter().any(|tried| tried.reason == NONE_RUNS);
-    let is_stopped = none_runs || node == NodeInQuestion::Copied;
+    let is_stopped = !may_run || node == NodeInQuestion::Copied;
     let stopped = match kubelet.found.is_none() && is_stopped {
         true => stopped_kubelet(&root),
         false => None,
@@ -261,15 +260,19 @@ fn check_named(spec: &NodeSpec) -> Result<(), Failure> {
     Ok(())
 }
 
-fn find(root: &Path) -> Lookup<KubeletProcess> {
-    find_kubelet(root).unwrap_or_else(|error| Lookup::failed("/proc", error.to_string()))
+fn find(root: &Path) -> KubeletSearch {
+    // Where the processes cannot be listed, one may run.
+    find_kubelet(root).unwrap_or_else(|error| KubeletSearch {
+        process: Lookup::failed("/proc", error.to_string()),
+        may_run: true,
+    })
 }
 
 /// Returns true for a Node object of this machine: by the machine's number, else by its name.
 pub fn is_of_this_machine(object: &NodeObject, spec: &NodeSpec) -> bool {
     let (root, _) = host_root(None);
     let by_name = || {
-        let kubelet = find(&root);
+        let kubelet = find(&root).process;
         node_name(spec, &root, kubelet.value()).value() == Some(&object.metadata.name)
     };
     object.is_of_machine(&read_host(&root)).unwrap_or_else(by_name)

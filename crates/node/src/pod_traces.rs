@@ -245,7 +245,7 @@ impl Asked<'_> {
             match read_events(&page) {
                 Ok(more) => events.extend(more),
                 Err(error) => {
-                    return Ok(Err(format!("the API server {}: {error}", self.server.url())));
+                    return Ok(Err(format!("{}: {error}", self.server.source())));
                 }
             }
         }

@@ -234,7 +234,7 @@ pub fn api_server(spec: &NodeSpec, snapshot: &Snapshot) -> Result<ApiServer, Fai
     };
     for kubeconfig in before {
         if let Ok(server) = by(Some(kubeconfig))
-            && source == format!("the API server {}", server.url())
+            && source == server.source()
         {
             return Ok(server);
         }
@@ -279,7 +279,7 @@ impl PodsQuestion<'_> {
             Ok(server) => server,
             Err(error) => return failed(shown, error.to_string()),
         };
-        let source = format!("the API server {}", server.url());
+        let source = server.source();
         let Some(name) = self.node_name else {
             return failed(source, "the node's name is unknown: pass --node-name".to_owned());
         };
@@ -343,7 +343,7 @@ impl PodsQuestion<'_> {
         &self,
         server: &ApiServer,
     ) -> Result<Sourced<RecordedPods>, FailedSource> {
-        let source = format!("the API server {}", server.url());
+        let source = server.source();
         let name = self.node_name.unwrap_or_default();
         let begun = steady();
         let pages = server.pods_of_node(name, self.spec.timeout);

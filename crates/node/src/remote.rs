@@ -103,7 +103,7 @@ pub fn gather_from(server: &ApiServer, name: &str, timeout: Duration) -> Result<
     let object = server.node(name).map_err(|error| error.reason())?;
     let object: NodeObject =
         serde_json::from_slice(&object).map_err(|error| format!("node {name}: {error}"))?;
-    let source = format!("the API server {}", server.url());
+    let source = server.source();
     let question = PodsQuestion {
         spec: &NodeSpec { timeout, ..NodeSpec::default() },
         node: NodeInQuestion::Running,

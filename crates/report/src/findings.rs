@@ -197,7 +197,7 @@ fn section(topic: Topic) -> (&'static str, &'static str) {
         Topic::Probes => ("probes", "probes"),
         Topic::Restart => ("restart", "restart of the kubelet"),
         Topic::Preemption => ("preemption", "preemption"),
-        Topic::Node => ("facts", "facts"),
+        Topic::RunsPods | Topic::Node => ("facts", "facts"),
     }
 }
 

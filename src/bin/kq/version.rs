@@ -4,6 +4,7 @@ use crate::exit::{Code, Failure, note, tell};
 use crate::output_format::{OutputFormat, formats};
 use crate::source_args::SourceArgs;
 use crate::version_args::VersionArgs;
+use kq_answer::FailureKind;
 use kq_core::question::version::{client_version, table, versions, versions_needs};
 use kq_facts::overrides::Overrides;
 use kq_facts::snapshot::Snapshot;
@@ -53,7 +54,7 @@ impl Args {
         let node = match kq_node::gather_node_with(&spec, options, versions_needs(), put) {
             Ok(node) => node,
             // The version of kq itself is known on every system.
-            Err(failure) if no_live_node().is_some_and(|reason| reason == failure.reason()) => {
+            Err(failure) if no_live_node().is_some() && failure.kind() == FailureKind::Missing => {
                 self.output.write(&client_version(), table, table)?;
                 note("missing", &failure.reason());
                 return Ok(Code::Missing);

@@ -244,7 +244,7 @@ fn of_several_kubelets_the_first_counts_and_none_of_a_container() {
     process(&node, 800, "/usr/bin/kubelet\0--config=own.yaml\0", 500, "800");
     process(&node, 1000, "/usr/bin/kubelet\0", 700, "1000");
     process(&node, 700, "", 1, "700");
-    let found = find_kubelet(&node.root).expect("processes");
+    let found = find_kubelet(&node.root).expect("processes").process;
     let found = found.value().expect("a kubelet");
     assert_eq!((found.pid, found.others.as_slice()), (800, &[1000] as &[i32]));
     assert_eq!(found.started_at, Some(1_700_000_005));
@@ -270,6 +270,7 @@ fn a_kubelet_that_runs_is_found() {
     for _ in 0..3_000 {
         found = find_kubelet(Path::new("/"))
             .expect("processes")
+            .process
             .found
             .map(|found| found.value)
             .filter(|found| found.pid == pid || found.others.contains(&pid));
@@ -295,5 +296,5 @@ fn a_kubelet_that_runs_is_found() {
     let now = i64::try_from(now.expect("a clock").as_secs()).expect("a number");
     let started = found.started_at.expect("the kernel says when it started");
     assert!((now - started).abs() < 60, "started {started}, now {now}");
-    assert_eq!(find_kubelet(Path::new("/")).expect("processes").found, None);
+    assert_eq!(find_kubelet(Path::new("/")).expect("processes").process.found, None);
 }

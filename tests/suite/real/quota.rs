@@ -7,6 +7,7 @@ use kq_cgroup::live::apply::{Caution, CgroupFiles, Rollback, apply, check_all, r
 use kq_cgroup::live::compare::Rounding;
 use kq_cgroup::live::difference::{Difference, Verdict};
 use kq_cgroup::live::repair::{Ground, repair};
+use kq_cgroup::report::PlaceLevel;
 use kq_facts::cgroup_tree::{CgroupPath, CgroupTexts, CgroupTree};
 use kq_facts::node_config::Kernel;
 use std::sync::Arc;
@@ -70,7 +71,7 @@ impl Cgroups<'_> {
 
     fn drift(&self, name: &str, file: &str, actual: &str, planned: &str) -> Option<Difference<'_>> {
         (actual != planned).then(|| Difference {
-            level: "pod",
+            level: PlaceLevel::Pod,
             namespace: None,
             pod: None,
             container: None,

@@ -68,6 +68,11 @@ impl ApiServer {
         &self.url
     }
 
+    /// Returns it as the source of a fact.
+    pub fn source(&self) -> String {
+        format!("the API server {}", self.url)
+    }
+
     /// Returns the time limit of a request for a single object.
     pub(super) fn deadline(&self) -> Duration {
         self.deadline

@@ -39,6 +39,11 @@ impl ApiServer {
         match self.never {}
     }
 
+    /// Returns it as the source of a fact.
+    pub fn source(&self) -> String {
+        match self.never {}
+    }
+
     /// Returns the credentials that a plugin gave.
     pub fn lend(&self) -> Result<Vec<u8>, ApiError> {
         match self.never {}

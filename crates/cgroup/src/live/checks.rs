@@ -120,11 +120,11 @@ fn unknown(id: &'static str, reason: impl Into<String>, advice: impl Into<String
 /// Makes all checks, in the order in which they are shown.
 pub fn checks(examined: CheckInput<'_>) -> Vec<Check> {
     let mut all = vec![
-        sources::kubelet(examined),
+        sources::kubelet(examined).on(Topic::RunsPods),
         sources::configuration(examined),
         sources::node_object(examined),
         sources::pods(examined),
-        sources::runtime(examined),
+        sources::runtime(examined).on(Topic::RunsPods),
         layout::version(examined),
         layout::driver(examined),
         layout::tree(examined).on(Topic::Cpu),

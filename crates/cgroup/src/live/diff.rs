@@ -314,9 +314,7 @@ impl<'a> Comparison<'a> {
             return (Verdict::Unknown, Some(reason.to_owned()));
         }
         let at = format!("{}/{file}", cgroup.path);
-        if let Some(problem) =
-            self.tree.problems.iter().find(|problem| problem.source.ends_with(&at))
-        {
+        if let Some(problem) = self.tree.problem_at(&at) {
             return (Verdict::Unknown, Some(format!("cannot be read: {}", problem.reason)));
         }
         let reason =

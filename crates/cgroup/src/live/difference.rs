@@ -4,7 +4,7 @@ use crate::derivation::{self, Step};
 use crate::live::place::{LiveCgroup, LivePlace};
 use crate::live::set_by::SetBy;
 use crate::plan::{Owner, PlannedCgroup};
-use crate::report::Place;
+use crate::report::{Place, PlaceLevel};
 use kq_answer::Worded;
 use kq_facts::cgroup_file::CgroupFile;
 use kq_facts::workloads::effective_uid;
@@ -78,8 +78,7 @@ impl fmt::Display for Verdict {
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Difference<'a> {
-    /// `node`, `qos`, `pod`, `container` or `other`.
-    pub level: &'static str,
+    pub level: PlaceLevel,
     /// The pod's namespace.
     pub namespace: Option<String>,
     pub pod: Option<String>,

@@ -297,12 +297,13 @@ impl Confirmed {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::PlaceLevel;
     use kq_facts::lookup::Lookup;
     use kq_facts::runtime::{Container, Sandbox};
 
     fn difference(uid: Option<&str>, cgroup: &str, actual: &str) -> Difference<'static> {
         Difference {
-            level: "pod",
+            level: PlaceLevel::Pod,
             namespace: None,
             pod: None,
             container: None,

@@ -1,6 +1,7 @@
 //! The class, the pod and the container of a path in the cgroup tree.
 
 use crate::files::CgroupDriver;
+use crate::report::PlaceLevel;
 use kq_facts::cgroup_name::{CgroupName, id_in_scope};
 use kq_facts::cgroup_tree::{CgroupPath, CgroupTexts, CgroupTree};
 use kq_facts::runtime::ContainerState;
@@ -147,14 +148,18 @@ fn container<'t>(pod: &LivePod<'t>, name: &str, workloads: &'t Workloads) -> Liv
 
 impl LiveOwner<'_> {
     /// Returns `node`, `qos`, `pod`, `container`, `inside` or `other`.
-    pub fn level(&self) -> &'static str {
+    pub fn level(&self) -> PlaceLevel {
         match self {
-            Self::Kubepods => "node",
-            Self::Qos(_) => "qos",
-            Self::Pod(_) => "pod",
-            Self::Container(_) => "container",
-            Self::Inside(_) => "inside",
-            Self::Stranger => "other",
+            Self::Kubepods => PlaceLevel::Node,
+            Self::Qos(_) => PlaceLevel::Qos,
+            Self::Pod(_) => PlaceLevel::Pod,
+            Self::Container(container) | Self::Inside(container) => match container.part {
+                Part::Sandbox => PlaceLevel::Sandbox,
+                Part::Monitor => PlaceLevel::Other,
+                _ if matches!(self, Self::Inside(_)) => PlaceLevel::Inside,
+                _ => PlaceLevel::Container,
+            },
+            Self::Stranger => PlaceLevel::Other,
         }
     }
 
@@ -201,8 +206,7 @@ impl LiveContainer<'_> {
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LivePlace<'t> {
-    /// `node`, `qos`, `pod`, `container`, `sandbox` or `other`.
-    pub level: &'static str,
+    pub level: PlaceLevel,
     /// It is that of a container.
     #[serde(skip)]
     pub is_container: bool,
@@ -232,14 +236,9 @@ impl<'t> LivePlace<'t> {
             LiveOwner::Kubepods | LiveOwner::Qos(_) | LiveOwner::Stranger => (None, None),
         };
         let part = container.map(|container| container.part);
-        let level = match part {
-            Some(Part::Sandbox) => "sandbox",
-            Some(Part::Monitor) => "other",
-            _ => owner.level(),
-        };
         let name = pod.and_then(|pod| pod.name);
         Self {
-            level,
+            level: owner.level(),
             is_container: matches!(owner, LiveOwner::Container(_))
                 && matches!(part, Some(Part::Container(..))),
             namespace: name.map(|name| name.namespace.as_str()),

@@ -8,6 +8,7 @@ use crate::files::CgroupVersion;
 use crate::live::bandwidth::Bandwidth;
 use crate::live::difference::{Difference, Verdict};
 use crate::live::unit_change::UnitChange;
+use crate::report::PlaceLevel;
 use kq_answer::plan_digest;
 use kq_facts::cgroup_file::CgroupFile;
 use kq_facts::cgroup_tree::{CgroupPath, CgroupTree};
@@ -131,7 +132,7 @@ pub fn repair(differences: &[Difference<'_>], tree: &CgroupTree, ground: Ground<
                     repair.steps.push(step);
                 }
                 // What is reserved for the system is the kubelet's to write, and not below its root.
-                Err(Refusal::Outside { root, .. }) if found.level == "node" => {
+                Err(Refusal::Outside { root, .. }) if found.level == PlaceLevel::Node => {
                     repair.left.push(Left {
                         cgroup: step.cgroup,
                         file: Some(step.file),
@@ -211,7 +212,7 @@ fn step(found: &Difference<'_>, version: CgroupVersion) -> Result<Option<Step>, 
         return left("the kubelet is resizing the pod");
     }
     let is_extra = found.planned.is_none() && found.verdict != Verdict::Missing;
-    if is_extra && found.level == "container" {
+    if is_extra && found.level == PlaceLevel::Container {
         return left("the runtime may have its own reason for it");
     }
     let known = CgroupFile::named(file);
@@ -241,7 +242,7 @@ fn owner(found: &Difference<'_>) -> String {
     match (&found.namespace, &found.pod, &found.container) {
         (Some(namespace), Some(pod), Some(container)) => format!("{namespace}/{pod} {container}"),
         (Some(namespace), Some(pod), None) => format!("{namespace}/{pod}"),
-        _ => found.level.to_owned(),
+        _ => found.level.to_string(),
     }
 }
 

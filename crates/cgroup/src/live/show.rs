@@ -2,6 +2,7 @@
 
 use crate::files::{CgroupDriver, CgroupVersion};
 use crate::live::place::{LiveCgroup, LiveOwner, LivePlace, live_cgroups};
+use crate::report::PlaceLevel;
 use kq_answer::{Basis, Warning, answer};
 use kq_facts::cgroup_file::CgroupFile;
 use kq_facts::cgroup_tree::{CgroupPath, CgroupTexts, CgroupTree};
@@ -132,8 +133,8 @@ fn by_name(items: Vec<UsedCgroup<'_>>) -> Vec<UsedCgroup<'_>> {
     let mut ways = Vec::with_capacity(items.len());
     for item in &items {
         let rank = match (item.place.level, item.place.container) {
-            ("qos", _) => 1,
-            ("sandbox" | "other", _) | ("container", None) => 2,
+            (PlaceLevel::Qos, _) => 1,
+            (PlaceLevel::Sandbox | PlaceLevel::Other, _) | (PlaceLevel::Container, None) => 2,
             _ => 0,
         };
         way.truncate(item.depth);

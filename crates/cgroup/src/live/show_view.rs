@@ -1,6 +1,7 @@
 //! The live tree for people.
 
 use crate::live::show::{CgroupUsage, Usage, UsedCgroup};
+use crate::report::PlaceLevel;
 use kq_facts::cgroup_file::{CgroupFile, Width};
 use kq_facts::cgroup_mode::CgroupVersion;
 use kq_facts::cgroup_value::Value;
@@ -42,7 +43,7 @@ fn settings(width: Width, controllers: &[&str]) -> Vec<UsageColumn> {
 fn columns(is_wide: bool) -> Vec<UsageColumn> {
     let mut columns = vec![column("QOS", |cgroup| {
         // What is in a pod has no class of its own.
-        let has_class = ["qos", "pod"].contains(&cgroup.place.level);
+        let has_class = matches!(cgroup.place.level, PlaceLevel::Qos | PlaceLevel::Pod);
         or_dash(cgroup.place.qos_class.filter(|_| has_class))
     })];
     columns.extend(settings(Width::Every, &["cpu"]));

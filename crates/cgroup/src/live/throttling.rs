@@ -3,6 +3,7 @@
 use crate::files::CgroupDriver;
 use crate::live::place::{LiveCgroup, LiveOwner, LivePlace, Part, live_cgroups};
 use crate::live::show::{Usage, is_shown};
+use crate::report::PlaceLevel;
 use kq_answer::{Basis, Headline, Missing, MissingFact, Warning, answer};
 use kq_facts::cgroup_file::CgroupFile;
 use kq_facts::cgroup_tree::{CgroupPath, CgroupTexts, CgroupTree};
@@ -100,7 +101,7 @@ pub fn throttling<'t>(
         |is_wanted: fn(&Throttled<'_>) -> bool| items.iter().filter(|it| is_wanted(it)).count();
     let uncounted = of(|item| item.throttled_periods.is_none());
     if uncounted > 0 {
-        let containers = of(|item| item.place.level == "container");
+        let containers = of(|item| item.place.level == PlaceLevel::Container);
         let text = format!("cpu.stat of {uncounted} of {containers} containers");
         basis.lack(Missing::new(MissingFact::CgroupUsage, text).about("cpu.stat"));
     }

@@ -147,7 +147,7 @@ pub fn lines(owner: &CgroupOwner<'_>) -> Vec<String> {
     };
     let pids: Vec<String> = owner.pids.iter().map(ToString::to_string).collect();
     let rows = [
-        ("level", Some(place.level.to_owned())),
+        ("level", Some(place.level.to_string())),
         ("pod", pod),
         ("pod UID", place.pod_uid.clone()),
         ("container", place.container.map(str::to_owned)),

@@ -204,8 +204,7 @@ impl<'p> Competitors<'p> {
             return Some(Found { cgroup, texts: Some(texts) });
         }
         let at = cgroup.path.as_str();
-        let problem = tree.value.problems.iter().find(|problem| problem.source.ends_with(at));
-        if let Some(problem) = problem {
+        if let Some(problem) = tree.value.problem_at(at) {
             let text = format!("cgroup {at}: {}", problem.reason);
             let missing = Missing::new(MissingFact::CgroupTree, text).about(at);
             self.gaps.push(Gap { missing, within: CgroupPath::root() });
@@ -320,7 +319,7 @@ fn unread<const N: usize>(
         files.iter().filter_map(|file| version.map_or(Some(file.v2_name()), |it| file.name_on(it)));
     let file = names.next().unwrap_or_else(|| files[0].v2_name());
     let at = format!("{}/{file}", cgroup.path);
-    let problem = tree.problems.iter().find(|problem| problem.source.ends_with(&at));
+    let problem = tree.problem_at(&at);
     let reason = problem.map_or("no such file, or no number in it", |it| it.reason.as_str());
     let text = format!("{file} of {}: {reason}", cgroup.path);
     Missing::new(MissingFact::CgroupTree, text).about(at)

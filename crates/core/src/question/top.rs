@@ -10,6 +10,7 @@ use super::probes::{ProbeSelection, ProbedPods, Purpose, Targets, prepare, recor
 use crate::top::{Body, Counters, Frame, Panel, Row, Totals};
 use kq_answer::{Failure, finding_view};
 use kq_cgroup::live::show::{UsedCgroup, show};
+use kq_cgroup::report::PlaceLevel;
 use kq_cgroup::view;
 use kq_eviction::rank_view;
 use kq_facts::cgroup_file::CgroupFile;
@@ -98,10 +99,10 @@ pub fn frame(
     let config = live.settings()?;
     let shown = show(tree, &live.roots, &live.workloads, &Selection::default(), Vec::new());
     let restarts = restarts(&live);
-    let kubepods = shown.items.iter().find(|item| item.place.level == "node");
+    let kubepods = shown.items.iter().find(|item| item.place.level == PlaceLevel::Node);
     let amount = |name: &ResourceName| config.capacity.get(name).and_then(Quantity::as_units);
     let amount = |name: ResourceName| amount(&name).and_then(|it| u64::try_from(it).ok());
-    let pods = shown.items.iter().filter(|item| item.place.level == "pod").count();
+    let pods = shown.items.iter().filter(|item| item.place.level == PlaceLevel::Pod).count();
     let totals = Totals {
         counters: kubepods.map(counters),
         key: kubepods.map(|item| item.place.cgroup.to_owned()).unwrap_or_default(),
@@ -109,7 +110,9 @@ pub fn frame(
         memory_bytes: amount(ResourceName::Memory),
         pods,
     };
-    let is_row = |item: &&UsedCgroup<'_>| ["pod", "container"].contains(&item.place.level);
+    let is_row = |item: &&UsedCgroup<'_>| {
+        matches!(item.place.level, PlaceLevel::Pod | PlaceLevel::Container)
+    };
     let mut rows: Vec<Row> = match panel {
         Panel::Pods => shown.items.iter().filter(is_row).map(|item| row(item, &restarts)).collect(),
         _ => Vec::new(),
@@ -193,7 +196,7 @@ fn restarts(live: &Node) -> BTreeMap<(String, String), i64> {
 fn row(item: &UsedCgroup<'_>, restarts: &BTreeMap<(String, String), i64>) -> Row {
     let place = &item.place;
     let uid = place.pod_uid.clone().unwrap_or_default();
-    let is_pod = place.level == "pod";
+    let is_pod = place.level == PlaceLevel::Pod;
     let restarts = match place.container {
         Some(container) => restarts.get(&(uid, container.to_owned())).copied(),
         None if is_pod => {

@@ -9,8 +9,13 @@ pub mod kubelet_process {
     use kq_facts::lookup::Lookup;
     use std::path::Path;
 
-    /// The reason if the processes could be listed and none is a kubelet.
-    pub const NONE_RUNS: &str = "no kubelet runs on this node";
+    /// The kubelet that was looked for.
+    #[derive(Clone, Debug, Default, PartialEq, Eq)]
+    pub struct KubeletSearch {
+        pub process: Lookup<KubeletProcess>,
+        /// One may run, whether it was found or not.
+        pub may_run: bool,
+    }
 
     /// Why the processes could not be listed.
     #[derive(Debug, thiserror::Error)]
@@ -46,7 +51,7 @@ pub mod kubelet_process {
     }
 
     /// Fails: it needs Linux.
-    pub fn find_kubelet(_root: &Path) -> Result<Lookup<KubeletProcess>, FindKubeletError> {
+    pub fn find_kubelet(_root: &Path) -> Result<KubeletSearch, FindKubeletError> {
         Err(FindKubeletError)
     }
 

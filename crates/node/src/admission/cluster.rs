@@ -181,7 +181,7 @@ impl ClusterQuery<'_> {
         timeout: Duration,
         progress: impl Fn(usize, usize) + Sync,
     ) -> Vec<NodeAnswer> {
-        let source = format!("the API server {}", server.url());
+        let source = server.source();
         let names: Vec<&str> = nodes.iter().map(|node| node.name.as_str()).collect();
         let work = |at: usize, pages: Result<Vec<Vec<u8>>, ApiError>| {
             let node = nodes.get(at)?;

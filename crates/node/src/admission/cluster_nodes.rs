@@ -102,7 +102,7 @@ impl<'a> Cluster<'a> {
             }
             None => {
                 let server = self.server()?;
-                let source = format!("the API server {}", server.url());
+                let source = server.source();
                 let mut nodes = Vec::new();
                 for page in server.nodes(timeout)? {
                     let listed = read_node_list(&page)

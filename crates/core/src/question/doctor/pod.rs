@@ -11,7 +11,8 @@ use crate::question::probes::fill_in;
 use anyhow::anyhow;
 use kq_admission::qualified;
 use kq_answer::{
-    Basis, Failure, Finding, Headline, Missing, MissingFact, Severity, Subject, Worded, answer,
+    Basis, Failure, Finding, Headline, Missing, MissingFact, Severity, Subject, Topic, Worded,
+    answer,
 };
 use kq_cgroup::live::difference::Verdict;
 use kq_cgroup::live::place::{LiveOwner, Part, live_cgroups};
@@ -90,9 +91,6 @@ pub fn page(report: &PodReport, is_wide: bool) -> Table {
     ])
 }
 
-/// The checks of the node without which no pod is kept running.
-const OF_ALL_PODS: [&str; 2] = ["kubelet", "container-runtime"];
-
 /// Builds the report of a pod. `findings`: those of the node.
 pub(super) fn report(
     compared: &Compared,
@@ -123,7 +121,7 @@ pub(super) fn report(
     }
     let is_about = |finding: &&Finding| match &finding.subject {
         Subject::Pod { pod, .. } | Subject::Container { pod, .. } => *pod == name,
-        Subject::Node => finding.severity == Severity::Error && OF_ALL_PODS.contains(&&*finding.id),
+        Subject::Node => finding.severity == Severity::Error && finding.topic == Topic::RunsPods,
         _ => false,
     };
     Ok(PodReport {

@@ -100,7 +100,7 @@ pub(super) fn inspect_folder(
     }
     let (root, _) = host_root(options.host_root.as_deref());
     let mut report = DevicePlugins::default();
-    let kubelet = find_kubelet(&root).unwrap_or_else(|error| {
+    let kubelet = find_kubelet(&root).map(|found| found.process).unwrap_or_else(|error| {
         let text = format!("the kubelet's process was not found: {error}");
         report.basis.warn(Warning::new(WarningCode::NoKubelet, text));
         Lookup::default()
