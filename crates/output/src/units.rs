@@ -84,6 +84,12 @@ pub fn counted(number: usize, one: &str) -> String {
     format!("{number} {plural}")
 }
 
+/// Returns a regular verb in the present tense, behind so many: `restarts` for one, `restart` otherwise.
+pub fn verb(number: usize, plural: &str) -> String {
+    let ending = if number == 1 { "s" } else { "" };
+    format!("{plural}{ending}")
+}
+
 /// Returns the first few of many: `a, b and 3 more`.
 pub fn first_few<T: fmt::Display>(most: usize, names: impl IntoIterator<Item = T>) -> String {
     let mut names = names.into_iter();

@@ -20,6 +20,7 @@ pub const PAIRS: &[(&str, Compare)] = &[
     ("doctor kubelet-start, what-if kubelet-restart", start),
     ("doctor kubelet-restart, admit explain --kubelet-restart", restart),
     ("what-if kubelet-restart, admit explain --kubelet-restart", restart_of_what_if),
+    ("what-if kubelet-restart, admit explain --kubelet-restart: containers", stopped_at_restart),
     ("devices plan --kubelet-restart, admit explain --kubelet-restart", restart_with_devices),
     ("what-if reboot, devices plan --reboot", reboot),
     ("what-if device gone, devices plan --unhealthy", device_gone),
@@ -282,6 +283,33 @@ fn restart_of_what_if(node: &Answers, found: &mut Vec<String>) {
     let may: BTreeMap<String, Ends> =
         may.filter(|(_, (ends, _))| ends.iter().any(|end| end != "admitted")).collect();
     differ(found, "pods", &json!(may), &json!(readmitted(&answer)));
+}
+
+/// The containers that end although their pod is admitted, and whether they start again.
+fn stopped_at_restart(node: &Answers, found: &mut Vec<String>) {
+    let (Some(change), Some(answer)) =
+        (node.ask("what-if kubelet-restart"), node.ask("admit explain --kubelet-restart"))
+    else {
+        return;
+    };
+    if change["kubeletStarts"] == false {
+        return;
+    }
+    let of_change = rows(&change, "pods").filter_map(|it| match text(&it["result"]).as_str() {
+        result @ ("restarts" | "ends") if rows(it, "orElse").next().is_none() => {
+            Some((text(&it["pod"]), json!([result == "restarts", it["containers"]])))
+        }
+        _ => None,
+    });
+    let of_change: BTreeMap<String, Value> = of_change.collect();
+    let of_answer = rows(&answer, "items")
+        .filter(|it| it["result"] == "admitted" && it["otherwise"].is_null())
+        .filter_map(|it| {
+            let stopped = it.get("stopped")?;
+            Some((text(&it["pod"]), json!([stopped["startAgain"], stopped["names"]])))
+        });
+    let of_answer: BTreeMap<String, Value> = of_answer.collect();
+    differ(found, "containers", &json!(of_change), &json!(of_answer));
 }
 
 /// Returns the outcomes that a change may have for each pod.

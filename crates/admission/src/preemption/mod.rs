@@ -54,7 +54,7 @@ pub use report::{
 };
 pub use restart::{
     ComparedAnew, MOST_TAKERS, Otherwise, PodReadmission, ReadmissionResult, Readmitted, Taker,
-    are_tied, readmit, restart_order, source_orders,
+    all_stay, are_tied, readmit, restart_order, source_orders,
 };
 pub use stopped_containers::{RestartCause, StoppedContainers};
 pub use victims::{

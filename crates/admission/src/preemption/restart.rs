@@ -2,7 +2,7 @@
 //! in 1.36.2): one after the other, each among those that were taken in before it.
 
 use super::handle::{Outcome, make_room_with};
-use super::stopped_containers::StoppedContainers;
+use super::stopped_containers::{RestartCause, StoppedContainers};
 use super::victims::{PotentialVictim, Trace, pick_among};
 use crate::{
     Amounts, DeviceDecision, Examined, Facts, Failure, Occupancy, Refusal, drop_places, examine,
@@ -14,7 +14,7 @@ use kq_facts::node_object::NodeObject;
 use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::pod::{Pod, ResourceName};
 use kq_k8s::priority::{is_static_pod, pod_source};
-use kq_output::units::counted;
+use kq_output::units::{counted, verb};
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -46,17 +46,10 @@ impl PodReadmission {
         let mut lost = self.items.iter().filter(|it| !it.is_admitted());
         let first = self.items.iter().find(|it| it.ends()).or_else(|| lost.next());
         let Some(first) = first else {
-            if let Some(stopped) = self.items.iter().find_map(|it| it.stopped.as_ref()) {
-                let stay = if staying > 0 { format!("{staying} stay, ") } else { String::new() };
-                let (count, cause) = (all - staying, stopped.cause);
-                let text = format!("{stay}{count} of {} restart: {cause}", counted(all, "pod"));
-                return Headline::new("some-restart", text);
+            if staying < all {
+                return self.stopped(staying);
             }
-            let text = match all {
-                1 => format!("{} stays", counted(all, "pod")),
-                _ => format!("all {} stay", counted(all, "pod")),
-            };
-            return Headline::good("all-stay", text);
+            return Headline::good("all-stay", all_stay(all));
         };
         let end = match (first.ends(), first.result) {
             (true, ReadmissionResult::Killed) => "is killed",
@@ -65,9 +58,38 @@ impl PodReadmission {
         };
         let reason =
             first.refusals.first().map(|it| format!(": {}", it.reason)).unwrap_or_default();
-        let text =
-            format!("{staying} of {} stay; {} {end}{reason}", counted(all, "pod"), first.pod);
+        let (all, stay) = (counted(all, "pod"), verb(staying, "stay"));
+        let text = format!("{staying} of {all} {stay}; {} {end}{reason}", first.pod);
         Headline::new(if first.ends() { "some-end" } else { "some-may-end" }, text)
+    }
+
+    /// Returns how many pods stay where all are admitted, how many of the others start again, and why.
+    fn stopped(&self, staying: usize) -> Headline {
+        let stopped = || self.items.iter().filter_map(|it| it.stopped.as_ref());
+        let runs = |it: &&StoppedContainers| it.cause != RestartCause::NotRunning;
+        let ended = stopped().filter(|it| !it.start_again).count();
+        let restarted = stopped().count() - ended;
+        let counts = [(staying, "stay"), (restarted, "restart"), (ended, "end")];
+        let mut counts = counts.into_iter().filter(|(count, _)| *count > 0);
+        let mut text = String::new();
+        if let Some((count, does)) = counts.next() {
+            let all = counted(self.items.len(), "pod");
+            text = format!("{count} of {all} {}", verb(count, does));
+        }
+        counts.for_each(|(count, does)| text += &format!(", {count} {}", verb(count, does)));
+        // What stops a container that runs is worse than the start of one that does not.
+        let worst = stopped().find(runs).or_else(|| stopped().next());
+        let cause = worst.map(|it| format!(": {}", it.cause)).unwrap_or_default();
+        let headline = Headline::new("some-restart", text + &cause);
+        Headline { comforts: !stopped().any(|it| runs(&it)), ..headline }
+    }
+}
+
+/// Returns that so many pods stay, and no other is there.
+pub fn all_stay(pods: usize) -> String {
+    match pods {
+        1 => "1 pod stays".to_owned(),
+        _ => format!("all {} stay", counted(pods, "pod")),
     }
 }
 

@@ -8,13 +8,14 @@ mod view;
 
 pub use fate::{OpenCause, PendingReason, PodFate, ResizeRefusal, ResizeRestart};
 pub use kq_admission::preemption::RestartCause;
+use kq_admission::preemption::all_stay;
 pub use parse::{ChangeError, parse};
 pub use rule::{AllocatableChange, Effect, EvictionChange, ImageGcChange, WhatIfRule};
 pub use view::{changes_table, script, table_but_for, wide};
 
 use change::{ChangeKind, KINDS};
 use kq_answer::{Basis, Finding, Headline, Severity, Subject, answer};
-use kq_output::units::{counted, first_few};
+use kq_output::units::{counted, first_few, verb};
 use serde::Serialize;
 
 /// The effect of changes on a node.
@@ -69,16 +70,20 @@ impl WhatIf {
         let restart = self.pods.iter().filter(|it| it.or_else.is_empty());
         let restart = restart.filter(|it| it.result == PodResult::Restarts).count();
         let stay = all - gone.len() - open.len() - restart;
+        let restarts = verb(restart, "restart");
         let mut told = Vec::new();
         match (stay, restart) {
-            (stay, 0) if stay == all => told.push(format!("all {} stay", counted(all, "pod"))),
+            (stay, 0) if stay == all => told.push(all_stay(all)),
             (0, restart) if restart > 0 => {
-                told.push(format!("{restart} of {} restart", counted(all, "pod")));
+                told.push(format!("{restart} of {} {restarts}", counted(all, "pod")));
             }
             (0, _) => {}
-            (stay, 0) => told.push(format!("{stay} of {} stay", counted(all, "pod"))),
+            (stay, 0) => {
+                told.push(format!("{stay} of {} {}", counted(all, "pod"), verb(stay, "stay")));
+            }
             (stay, restart) => {
-                told.push(format!("{stay} of {} stay, {restart} restart", counted(all, "pod")));
+                let stay = format!("{stay} of {} {}", counted(all, "pod"), verb(stay, "stay"));
+                told.push(format!("{stay}, {restart} {restarts}"));
             }
         }
         match gone.as_slice() {
@@ -110,8 +115,7 @@ impl WhatIf {
         let pods = self.told_of_pods();
         let values = match self.values.len() {
             0 => String::new(),
-            count => format!("; {} change", counted(count, "value"))
-                .replace("1 value change", "1 value changes"),
+            count => format!("; {} {}", counted(count, "value"), verb(count, "change")),
         };
         let code = match (self.kubelet_starts, self.items.first().map(|it| it.severity)) {
             (None, _) if self.kubelet_restarts => "unknown",

@@ -6,7 +6,7 @@ use crate::question::start::kubelet_start;
 use crate::what_if::OpenCause;
 use kq_admission::preemption::orders::{AnyOrder, PossibleEnds};
 use kq_admission::preemption::{
-    Otherwise, PodReadmission, ReadmissionResult, Readmitted, RestartCause, StoppedContainers,
+    Otherwise, PodReadmission, ReadmissionResult, Readmitted, StoppedContainers,
 };
 use kq_admission::qualified;
 use kq_answer::{Failure, Missing, MissingFact};
@@ -29,8 +29,7 @@ pub fn readmit_all(about: &AdmissionNode) -> Result<PodReadmission, Failure> {
     let about = next.as_ref().unwrap_or(about);
     let StartEnds { mut usual, items } = StartEnds::of(about)?;
     for (item, mut end) in usual.items.iter_mut().zip(items) {
-        // What does not run is not stopped.
-        item.stopped = end.stopped.take().filter(|it| it.cause != RestartCause::NotRunning);
+        item.stopped = end.stopped.take();
         item.otherwise = end.otherwise();
     }
     let start = kubelet_start(&about.node);
