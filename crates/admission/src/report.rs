@@ -17,9 +17,6 @@ pub struct PodAdmission {
     /// nothing that was checked stops it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start_error: Option<String>,
-    /// No kubelet was found where one was looked for.
-    #[serde(skip)]
-    pub lacks_kubelet: bool,
     /// The basis of the answer.
     #[serde(flatten)]
     pub basis: Basis,
@@ -35,7 +32,7 @@ impl PodAdmission {
                 let text = format!("{}: not admitted: {error}", self.explanation.pod);
                 Headline::new("no-start", text)
             }
-            None => self.explanation.headline().of_node(self.lacks_kubelet),
+            None => self.explanation.headline(),
         }
     }
 }
@@ -66,7 +63,7 @@ impl Explanation {
 impl PodAdmission {
     /// Puts an answer together.
     pub fn new(explanation: Explanation, basis: Basis) -> Self {
-        Self { explanation, start_error: None, lacks_kubelet: false, basis }
+        Self { explanation, start_error: None, basis }
     }
 }
 

@@ -22,6 +22,9 @@ pub struct Basis {
     pub missing: Vec<Missing>,
     /// Contradictions and oddities in the sources.
     pub warnings: Vec<Warning>,
+    /// No kubelet was found where one was looked for.
+    #[serde(skip)]
+    pub lacks_kubelet: bool,
 }
 
 /// A fact and its source.

@@ -31,21 +31,15 @@ impl Headline {
         Self { comforts: true, ..Self::new(code, text) }
     }
 
-    /// Returns the sentence of a node, behind the fact that no kubelet was found where one was looked for.
-    pub fn of_node(self, lacks_kubelet: bool) -> Self {
-        match lacks_kubelet {
-            true => Self {
+    /// Returns the sentence of an answer with this basis: what was not known takes the comfort away, and a node without a
+    /// kubelet comes first.
+    pub fn with(self, basis: &Basis) -> Self {
+        match basis.missing.len() {
+            _ if basis.lacks_kubelet => Self {
                 text: format!("no kubelet was found; {}", self.text),
                 comforts: false,
                 ..self
             },
-            false => self,
-        }
-    }
-
-    /// Returns the sentence of an answer with this basis: what was not known takes the comfort away.
-    pub fn with(self, basis: &Basis) -> Self {
-        match basis.missing.len() {
             missing @ 1.. if self.comforts => {
                 let lacks = if missing == 1 { "is" } else { "are" };
                 let missing = counted(missing, "fact");

@@ -97,9 +97,6 @@ pub struct EvictionRank {
     /// Other pods may come before all of these: `missing` names them.
     #[serde(skip)]
     pub lacks_pods: bool,
-    /// No kubelet was found where one was looked for.
-    #[serde(skip)]
-    pub lacks_kubelet: bool,
     /// The basis of the answer.
     #[serde(flatten)]
     pub basis: Basis,
@@ -125,11 +122,10 @@ impl EvictionRank {
     fn headline(&self) -> Headline {
         let own = self.by_thresholds();
         let lacks = |fact| self.basis.missing.iter().any(|it| it.fact == fact);
-        let own = match lacks(MissingFact::KubeletConfig) {
+        match lacks(MissingFact::KubeletConfig) {
             true => Headline::new("unknown", format!("with the default thresholds, {}", own.text)),
             false => own,
-        };
-        own.of_node(self.lacks_kubelet)
+        }
     }
 
     fn by_thresholds(&self) -> Headline {
@@ -340,7 +336,6 @@ pub fn eviction_rank(input: &RankInput<'_>, at: String) -> EvictionRank {
         thresholds: own,
         items,
         lacks_pods: false,
-        lacks_kubelet: false,
     };
     rank.basis.warn_all(strangers(input));
     rank.basis.lack_all(unseen(input, &rank.thresholds));

@@ -354,7 +354,8 @@ impl Node {
             Failure::missing(anyhow!("the images could not be listed: {}", images.reason())).hint(
                 match images.tried.is_empty() {
                     true => "the snapshot has no images: take a new one with kq snapshot",
-                    false => "a slow runtime may need a longer --timeout",
+                    false if self.runs_here => "a slow runtime may need a longer --timeout",
+                    false => "take a new snapshot when the runtime answers",
                 },
             )
         })?;

@@ -382,7 +382,6 @@ mod tests {
             outcome: Outcome::default(),
             basis: kq_answer::Basis::default(),
             kubelet_start: None,
-            lacks_kubelet: false,
         }
     }
 

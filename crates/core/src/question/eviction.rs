@@ -336,7 +336,7 @@ impl Ranked<'_> {
             rank.basis.lack(missing.clone());
         }
         rank.lacks_pods = self.lacks_pods;
-        rank.lacks_kubelet = node.lacks_kubelet();
+        rank.basis.lacks_kubelet = node.lacks_kubelet();
         rank.now.extend(reported(node, rank.condition));
         rank.basis.assume_all(basis.assumptions);
         rank.basis.warn_all(basis.warnings);

@@ -96,11 +96,26 @@ impl ImageExplanation {
     /// Returns whether the image goes.
     fn headline(&self) -> Headline {
         let name = crate::plan::names(&self.image.tags, &self.image.digests);
-        let Some(now) = self.triggers.first() else {
-            return Headline::new("unknown", format!("whether {name} goes is unknown"));
+        let now = self.triggers.first().filter(|now| {
+            let depends_on_space = now.verdict == Verdict::NotWanted && self.lacks_usage();
+            now.certainty != Certainty::Unknown && !depends_on_space
+        });
+        let Some(now) = now else {
+            let reason = self.triggers.first().map(|now| Precision::Short.text(&now.reason));
+            let reason = reason.map(|it| format!(": {it}")).unwrap_or_default();
+            return Headline::new("unknown", format!("whether {name} goes is unknown{reason}"));
+        };
+        let when = now.trigger.when(self.basis.lacks_kubelet);
+        let does = match (now.verdict.is_removal(), now.certainty) {
+            (true, Certainty::Certain) => format!("goes {when}"),
+            (true, Certainty::Likely) => format!("probably goes {when}"),
+            (true, _) => format!("may go {when}"),
+            (false, Certainty::Certain) => "stays".to_owned(),
+            (false, Certainty::Likely) => "probably stays".to_owned(),
+            (false, _) => "may stay".to_owned(),
         };
         let reason = Precision::Short.text(&now.reason);
-        Headline::of(&now.verdict, format!("{name}: {}: {reason}", now.verdict))
+        Headline::of(&now.verdict, format!("{name} {does}: {reason}"))
     }
 }
 

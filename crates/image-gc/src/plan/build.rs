@@ -183,7 +183,6 @@ pub fn plan(mut inputs: Inputs<'_>) -> ImageGcPlan {
     }
     ImageGcPlan {
         kubelet_start: inputs.kubelet_start.clone(),
-        lacks_kubelet: false,
         trigger: inputs.trigger,
         at: inputs.now,
         run,

@@ -25,6 +25,19 @@ pub enum Trigger {
     Eviction,
 }
 
+impl Trigger {
+    /// Returns when the collection runs.
+    pub fn when(self, lacks_kubelet: bool) -> &'static str {
+        match self {
+            Self::Periodic | Self::Age if lacks_kubelet => {
+                "within 5 minutes of the kubelet's start"
+            }
+            Self::Periodic | Self::Age => "within 5 minutes",
+            Self::Eviction => "under disk pressure, before a pod is evicted",
+        }
+    }
+}
+
 impl fmt::Display for Trigger {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -57,9 +70,6 @@ pub struct ImageGcPlan {
     /// The start of the kubelet, also among the facts.
     #[serde(skip)]
     pub kubelet_start: Option<KubeletStart>,
-    /// No kubelet was found where one was looked for.
-    #[serde(skip)]
-    pub lacks_kubelet: bool,
     /// The basis of the answer.
     #[serde(flatten)]
     pub basis: Basis,
@@ -68,21 +78,11 @@ pub struct ImageGcPlan {
 answer!("ImageGcPlan", ImageGcPlan; ImageGcPlan::headline);
 
 impl ImageGcPlan {
-    fn headline(&self) -> Headline {
-        self.removals().of_node(self.lacks_kubelet)
-    }
-
     /// Returns which images go, how much that is, and when.
-    fn removals(&self) -> Headline {
+    fn headline(&self) -> Headline {
         let Freed { images, counted_bytes, .. } = self.freed;
         let of = |bytes: i64| kq_output::units::bytes(u64::try_from(bytes).unwrap_or(0));
-        let when = match self.trigger {
-            Trigger::Periodic | Trigger::Age if self.lacks_kubelet => {
-                "within 5 minutes of the kubelet's start"
-            }
-            Trigger::Periodic | Trigger::Age => "within 5 minutes",
-            Trigger::Eviction => "under disk pressure, before a pod is evicted",
-        };
+        let when = self.trigger.when(self.basis.lacks_kubelet);
         let names: Vec<String> = self
             .items
             .iter()

@@ -20,7 +20,7 @@ pub fn kubelet(examined: CheckInput<'_>) -> Check {
     let Some(Sourced { source, value: process }) = &snapshot.kubelet.found else {
         let reason = snapshot.kubelet.reason();
         let known = version.clone();
-        let version = version.map(|version| format!(" ({version})")).unwrap_or_default();
+        let version = version.map(|version| format!(" (version {version})")).unwrap_or_default();
         let pods = examined.tree().ok().and_then(|tree| examined.present(tree).first().copied());
         // The root of all cgroups is on every machine.
         let pods = pods.filter(|(_, root)| root.depth() > 0);
@@ -40,7 +40,7 @@ pub fn kubelet(examined: CheckInput<'_>) -> Check {
             // A node without a kubelet starts, restarts and probes nothing.
             Some(left) => fail(
                 NAME,
-                format!("{reason}, but this is a node: it has {left}{version}"),
+                format!("{reason}, but one has left {left}{version}"),
                 match examined.start.fails {
                     true => "correct what kubelet-start names, then start the kubelet",
                     false => "start the kubelet, or run kq where its process is visible",

@@ -34,9 +34,10 @@ pub fn admit(about: &AdmissionNode, pod: &Pod, ledger: bool) -> Result<PodAdmiss
         Some(_) => None,
         None => kubelet_start(&about.node).certain_error(about.node.kubelet.version),
     };
-    let lacks_kubelet = about.node.lacks_kubelet();
-    let admission = PodAdmission::new(planned.admission, planned.basis);
-    Ok(PodAdmission { start_error, lacks_kubelet, ..admission })
+    let mut admission = PodAdmission::new(planned.admission, planned.basis);
+    // That the kubelet does not start says that none runs.
+    admission.basis.lacks_kubelet = start_error.is_none() && about.node.lacks_kubelet();
+    Ok(PodAdmission { start_error, ..admission })
 }
 
 /// How many admissions are tried, times the pods of the node: what is remembered of each grows with them.

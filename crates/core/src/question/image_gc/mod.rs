@@ -217,7 +217,7 @@ fn plan_under(
         reclaim,
         kept,
     });
-    planned.lacks_kubelet = node.lacks_kubelet();
+    planned.basis.lacks_kubelet = node.lacks_kubelet();
     planned.basis.warn_all(node.warnings());
     planned.basis.assume_all(node.kubelet.version.certainty(RuleArea::Images));
     planned.basis.lack_all(node.missing_config());
