@@ -1,6 +1,6 @@
 //! Packs the JSON Schemas of `docs/schema` for `kq schema`: the code that makes them from the types of the answers is
-//! ten times as large. Sets the configuration `cri`: the feature of that name, on Linux. Links a debug build to a fixed
-//! address.
+//! ten times as large. Sets the configurations `cri`, the feature of that name on Linux, and `optimised`. Links a debug
+//! build to a fixed address.
 
 #![expect(clippy::disallowed_methods, reason = "it reads and writes what cargo names")]
 #![expect(clippy::disallowed_macros, reason = "cargo reads what it prints")]
@@ -10,7 +10,10 @@ use std::{env, fs, io};
 
 fn main() -> io::Result<()> {
     println!("cargo::rerun-if-changed=docs/schema");
-    println!("cargo::rustc-check-cfg=cfg(cri)");
+    println!("cargo::rustc-check-cfg=cfg(cri, optimised)");
+    if env::var("OPT_LEVEL").is_ok_and(|level| level != "0") {
+        println!("cargo::rustc-cfg=optimised");
+    }
     // Runtimes and device plugins are on unix sockets of a Linux node.
     let is_linux = env::var("CARGO_CFG_TARGET_OS").is_ok_and(|os| os == "linux");
     if is_linux && env::var_os("CARGO_FEATURE_CRI").is_some() {

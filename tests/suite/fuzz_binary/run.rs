@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// How much of the processor a run on input below 1 MB may take. Without optimisation all is slower.
-pub const CPU: Duration = Duration::from_secs(if cfg!(debug_assertions) { 30 } else { 2 });
+pub const CPU: Duration = Duration::from_secs(if cfg!(optimised) { 2 } else { 30 });
 
 /// How much memory such a run may take.
 pub const MEMORY: u64 = 256 << 20;
