@@ -132,25 +132,12 @@ fn lane(resource: &str, parts: &[Part<'_>]) -> Markup {
 }
 
 fn line(pod: &Readmitted) -> Markup {
-    let refusals = pod.refusals.iter();
-    let mut reasons: Vec<String> =
-        refusals.map(|it| format!("{}: {}", it.reason, it.message)).collect();
-    let killed_for = pod.killed_for.iter().filter(|it| !it.is_empty());
-    reasons.extend(killed_for.map(|pod| format!("killed for {pod}")));
-    reasons.extend(pod.stopped.iter().map(ToString::to_string));
-    if let Some(other) = &pod.otherwise {
-        if is_admitted(pod) {
-            let end = [&other.reason, &other.message].into_iter().flatten().cloned();
-            reasons.push(end.collect::<Vec<_>>().join(": "));
-        }
-        reasons.push(other.depends_on.clone());
-    }
     html! {
         tr.(if pod.ends() { "t-error" } else { "" }) data-pod=(shown(&pod.pod)) {
             th scope="row" { (shown(&pod.pod)) @if pod.is_static { span.dim { " static" } } }
             td.time { @if let Some(at) = pod.created_at { (moment(&at.to_string())) } }
             td { (code(&pod.result)) @for other in pod.otherwise.iter().flat_map(|it| &it.results) { " or " (code(other)) } }
-            td.dim { (shown(&reasons.join("; "))) }
+            td.dim { (shown(&pod.reasons().join("; "))) }
         }
     }
 }

@@ -101,7 +101,7 @@ pub struct Readmitted {
     pub pod: String,
     /// It is from the kubelet's folder, not from the API server.
     pub is_static: bool,
-    /// When it was made; `None`: it does not say, and is taken for the oldest.
+    /// When it was created; null: not reported, and taken for the oldest.
     #[schemars(with = "Option<String>")]
     pub created_at: Option<Timestamp>,
     /// The result in the usual order: sources, ages, names.
@@ -434,6 +434,32 @@ impl Readmitted {
     /// Returns true if the pod is admitted in every order, and its containers run on.
     pub fn stays(&self) -> bool {
         self.is_admitted() && self.stopped.is_none()
+    }
+
+    /// Returns the reasons of its result: the refusals, of which the kubelet reports one, the pods that are killed for it, the
+    /// pod that it is killed for, the containers that end, and what else decides.
+    pub fn reasons(&self) -> Vec<String> {
+        let mut reasons = Vec::new();
+        if !self.refusals.is_empty() {
+            let said = self.refusals.iter().map(|it| format!("{}: {}", it.reason, it.message));
+            reasons.push(said.collect::<Vec<_>>().join(" or "));
+        }
+        if !self.kills.is_empty() {
+            reasons.push(format!("for it are killed: {}", self.kills.join(", ")));
+        }
+        if let Some(by) = &self.killed_for {
+            let then = if reasons.is_empty() { "" } else { "then killed " };
+            reasons.push(format!("{then}to take in {by}"));
+        }
+        reasons.extend(self.stopped.as_ref().map(ToString::to_string));
+        if let Some(other) = &self.otherwise {
+            if self.result == ReadmissionResult::Admitted {
+                let end = [&other.reason, &other.message].into_iter().flatten().cloned();
+                reasons.push(end.collect::<Vec<_>>().join(": "));
+            }
+            reasons.push(other.depends_on.clone());
+        }
+        reasons
     }
 
     /// Returns true if the pod ends in every order.

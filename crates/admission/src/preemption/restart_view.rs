@@ -20,7 +20,9 @@ pub fn table(answer: &PodReadmission) -> Table {
         Column::text("SOURCE", |(_, it)| if it.is_static { "static" } else { "api" }.to_owned()),
         Column::new("CREATED", |(_, it)| or_dash(it.created_at)),
         Column::state(result, |(_, it)| results(it), |(_, it)| Some(tone(it))),
-        Column::text("BECAUSE", |(_, it)| because(it)),
+        Column::text("BECAUSE", |(_, it)| {
+            or_dash(Some(it.reasons().join("; ")).filter(|it| !it.is_empty()))
+        }),
     ])
 }
 
@@ -51,31 +53,6 @@ fn tone(it: &Readmitted) -> Tone {
         () if it.ends() => Tone::Bad,
         () => Tone::Doubtful,
     }
-}
-
-/// Returns the result for a pod: all of its parts; of several refusals the kubelet reports one.
-fn because(it: &Readmitted) -> String {
-    let mut parts = Vec::new();
-    if !it.refusals.is_empty() {
-        let said = it.refusals.iter().map(|it| format!("{}: {}", it.reason, it.message));
-        parts.push(said.collect::<Vec<_>>().join(" or "));
-    }
-    if !it.kills.is_empty() {
-        parts.push(format!("for it are killed: {}", it.kills.join(", ")));
-    }
-    if let Some(by) = &it.killed_for {
-        let then = if parts.is_empty() { "" } else { "then killed " };
-        parts.push(format!("{then}to take in {by}"));
-    }
-    parts.extend(it.stopped.as_ref().map(|it| it.to_string()));
-    if let Some(other) = &it.otherwise {
-        if it.result == ReadmissionResult::Admitted {
-            let end = [&other.reason, &other.message].into_iter().flatten().cloned();
-            parts.push(end.collect::<Vec<_>>().join(": "));
-        }
-        parts.push(other.depends_on.clone());
-    }
-    if parts.is_empty() { "-".to_owned() } else { parts.join("; ") }
 }
 
 /// Shows what was compared at each turn, and who has what is missing, as well.
