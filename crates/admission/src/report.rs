@@ -133,7 +133,7 @@ pub struct Compared {
     pub because: Worded<AmountReason>,
     /// The requests of the other pods.
     pub used: i64,
-    /// The node's capacity; `None`: not in the Node object.
+    /// The node's capacity; null: not in the Node object.
     pub capacity: Option<i64>,
     /// The part that is not for pods: capacity - allocatable.
     pub reserved: Option<i64>,

@@ -62,7 +62,7 @@ impl Headline {
     /// Returns what findings come to: how many there are, and the worst of them.
     pub fn of_findings(findings: &[Finding]) -> Self {
         let of = |severity| move |it: &&Finding| it.severity == severity;
-        // What is known to be wrong is told before what is not known.
+        // What is known to be wrong comes before what is unknown.
         let order = [
             (Severity::Error, "error"),
             (Severity::Warning, "warning"),

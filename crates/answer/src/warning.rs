@@ -96,7 +96,7 @@ pub enum WarningCode {
     NoCgroup,
     /// Measurements are of pods that the kubelet does not rank.
     OtherPodStats,
-    /// systemd is not told of a step, and may take it back. `about`: the cgroup.
+    /// systemd does not know of a step, and may undo it. `about`: the cgroup.
     SystemdMayUndo,
     /// A record is from the future: the clock was set back.
     ClockSetBack,

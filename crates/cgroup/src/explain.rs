@@ -49,9 +49,9 @@ pub struct Explanation {
     pub file: String,
     /// The value, without blanks around it.
     pub value: String,
-    /// The version of cgroups that has this file; `None` when it is in both or in neither.
+    /// The version of cgroups that has this file; null: both have it, or neither.
     pub cgroup_version: Option<CgroupVersion>,
-    /// The cgroup that the file belongs to; `None`, and left out, without a path.
+    /// The cgroup that the file belongs to; null, and left out, without a path.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub level: Option<Level>,
     /// What the file is for.
@@ -92,7 +92,7 @@ pub struct Origin {
     pub source: Source,
     /// The smallest amount, in the unit of the source.
     pub from: i64,
-    /// The largest amount; `None` when there is none.
+    /// The largest amount; null: there is none.
     pub to: Option<i64>,
 }
 

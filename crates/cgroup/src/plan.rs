@@ -325,7 +325,7 @@ impl Plan<'_> {
     }
 }
 
-/// Leaves of planned cgroups those of the selected pods, and the levels above them.
+/// Keeps the cgroups of the selected pods and their parents.
 pub fn select(cgroups: &mut Vec<PlannedCgroup<'_>>, selection: &Selection) {
     if selection.is_all() {
         return;

@@ -69,8 +69,7 @@ pub fn pod_warnings(
         warn(WarningCode::UnknownOverhead, text);
     }
     if is_resizing(pod) {
-        let text = "it is being resized: planned for what it asks, while its cgroup has what the kubelet \
-                    allocated";
+        let text = "resize pending: the plan uses the requested resources, the cgroup has the allocated ones";
         warn(WarningCode::Resizing, text.to_owned());
     }
     for text in lost_amounts(pod, settings) {

@@ -37,7 +37,7 @@ pub fn table(plan: &Plan<'_>) -> Table {
     table
 }
 
-/// Returns the values of a node's cgroups under both versions, those of one setting beside each other. The plans differ in the
+/// Returns the values of a node's cgroups under both versions, those of one setting side by side. The plans differ in the
 /// version alone, so that their cgroups are the same.
 pub fn both(v1: &Plan<'_>, v2: &Plan<'_>) -> Table {
     let (old, new) = (rows(v1), rows(v2));

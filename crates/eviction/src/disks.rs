@@ -108,7 +108,7 @@ pub struct NodeDisks {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DiskLayout {
-    /// Images, or writable layers, are not on the kubelet's file system; `None`: unknown, and assumed not to be.
+    /// Images, or writable layers, are not on the kubelet's file system; null: unknown, and assumed not to be.
     pub dedicated_image_fs: Option<bool>,
     /// The runtime names other folders for writable layers than for images.
     pub split_container_image_fs: bool,

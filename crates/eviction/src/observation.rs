@@ -222,7 +222,7 @@ pub struct ThresholdRow {
     pub capacity: Option<i64>,
     /// The available amount minus the threshold; negative: it is crossed.
     pub margin: Option<i64>,
-    /// Whether it is crossed; `None`: not measured.
+    /// Whether it is crossed; null: not measured.
     pub met: Option<bool>,
     /// What would be reclaimed for it, in order.
     pub reclaim: &'static [ReclaimFunction],

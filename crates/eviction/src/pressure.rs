@@ -95,7 +95,7 @@ pub struct PressureAction {
     pub signal: Signal,
     /// The grace period of the threshold.
     pub grace_period: GoDuration,
-    /// The case in which the kubelet acts; `None`: in any.
+    /// The case in which the kubelet acts; null: every case.
     pub only_if: Option<GraceCase>,
     /// The resource of the node's event.
     pub resource: StarvedResource,
@@ -103,11 +103,11 @@ pub struct PressureAction {
     pub event: String,
     /// What is reclaimed, in order.
     pub reclaim: &'static [ReclaimFunction],
-    /// Whether the reclaim is enough; `None`: not computed.
+    /// Whether the reclaim is enough; null: not computed.
     pub settlement: Option<ReclaimOutcome>,
     /// The pod that is evicted if it is not.
     pub victim: Option<Victim>,
-    /// Why the victim is unknown; `None`: it is known, or no pod goes.
+    /// Why the victim is unknown; null: it is known, or no pod goes.
     pub victim_unknown: Option<String>,
 }
 

@@ -75,9 +75,9 @@ pub struct EvictionRank {
     pub condition: PressureCondition,
     /// The source of the pods' usage.
     pub usage: UsageSource,
-    /// The layout of the file systems; `None`: not relevant to the signal.
+    /// The layout of the file systems; null: not relevant to the signal.
     pub layout: Option<DiskLayout>,
-    /// The parts of a pod's usage that count; `None`: the signal is not of a disk.
+    /// The parts of a pod's usage that count; null: the signal is not of a disk.
     pub counted: Option<FsParts>,
     /// The thresholds of the signal.
     pub thresholds: Vec<ThresholdRow>,
@@ -87,7 +87,7 @@ pub struct EvictionRank {
     pub reclaim: &'static [ReclaimFunction],
     /// What the kubelet does before it evicts the first pod of the order.
     pub before: Vec<Worded<BeforeReason>>,
-    /// What that reclaims now; `None`: the threshold is not crossed, nothing is reclaimed, or the images or containers
+    /// What that reclaims now; null: the threshold is not crossed, nothing is reclaimed, or the images or containers
     /// are unknown.
     pub reclaimed: Option<ReclaimAhead>,
     /// The first victim.
@@ -266,10 +266,10 @@ pub struct RankItem {
     pub pod: PodName,
     /// Its priority; a pod without one has 0.
     pub priority: i32,
-    /// What it requests: bytes of memory, or of ephemeral storage also when inodes are short; `None`:
-    /// processes are not requested.
+    /// What it requests: bytes of memory, or of ephemeral storage also when inodes are short; null: processes are not
+    /// requested.
     pub request: Option<i64>,
-    /// What it uses, in bytes, inodes or processes; `None`: not measured.
+    /// What it uses, in bytes, inodes or processes; null: not measured.
     pub usage: Option<u64>,
     /// The usage minus the request.
     pub over: Option<i64>,
@@ -283,7 +283,7 @@ pub struct RankItem {
     pub soft_grace_seconds: i64,
     /// The parts of the usage of a disk.
     pub parts: Option<UsedParts>,
-    /// The step of the comparison that ranks it before the next pod; `None`: there is no next.
+    /// The step of the comparison that ranks it before the next pod; null: there is no next.
     pub decided_by: Option<RankStep>,
     /// Why it ranks before the next pod.
     pub because: Vec<Worded<RankReason>>,

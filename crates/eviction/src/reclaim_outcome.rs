@@ -46,7 +46,7 @@ pub fn reclaim_functions(signal: Signal, layout: Layout) -> &'static [ReclaimFun
 pub struct FreedBytes {
     /// Lower bound.
     pub at_least: u64,
-    /// Upper bound; `None`: unknown.
+    /// Upper bound; null: unknown.
     pub at_most: Option<u64>,
 }
 
@@ -72,7 +72,7 @@ pub struct Reclaimed {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ReclaimOutcome {
-    /// No pod is evicted; `None`: unknown.
+    /// No pod is evicted; null: unknown.
     pub enough: Option<bool>,
     /// The freed amounts.
     pub freed_bytes: FreedBytes,

@@ -240,7 +240,7 @@ mod message_tests {
         let old = KubeletRules::for_version(old);
         let old = KubeletRules { gates: old.gates.with(Gate::PodLevelResources, true) };
         let told = "Pod p was using 1Ki, request is 2Ki, has larger consumption of memory. ";
-        // Rules, what was measured, what is told of the pod.
+        // Rules, what was measured, what is known of the pod.
         let rows = [
             ("not exceeded and told", new, r#"{"memory":{"workingSetBytes":1024}}"#, told),
             ("not measured", new, "{}", ""),

@@ -51,7 +51,7 @@ pub enum FileUse {
     Statistics,
     /// It names the processes.
     Processes,
-    /// It says whether there are processes in the cgroup or below. Read beside the cgroup of all pods only.
+    /// It says whether there are processes in the cgroup or below. Read next to the cgroup of all pods only.
     Population,
     /// It belongs to a process and not to a cgroup.
     OfProcess,

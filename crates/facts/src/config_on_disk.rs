@@ -80,7 +80,7 @@ impl ConfigOnDisk {
     }
 
     /// Changes a field in the file that sets it: the last drop-in that has it, or the file of `--config`. The text of the file is
-    /// made anew of its fields.
+    /// built again from its fields.
     pub fn edit(&mut self, field: &str, edit: impl FnOnce(&mut ConfigSource)) {
         let has_it = |text: &ConfigText| match &text.content {
             ConfigContent::Document { value, .. } => value.get(field).is_some(),

@@ -60,8 +60,7 @@ pub struct CheckpointFact {
     /// No file: no pod got a device since the kubelet's folder was made. The kubelet starts without entries.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub absent: bool,
-    /// Why the kubelet does not take it and starts with nothing, in its own words; what could be read all
-    /// the same is below.
+    /// The kubelet's error if it rejects the file and starts empty; the fields below hold what was readable.
     pub error: Option<String>,
     /// It cannot be read as a whole; what is below are its parts that are whole.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -122,7 +121,7 @@ impl DeviceFacts {
             || !self.given.is_empty()
     }
 
-    /// Returns the healthy devices of each resource: those that are given, else those that the kubelet tells, else those that
+    /// Returns the healthy devices of each resource: those that are given, else those that the kubelet reports, else those that
     /// it wrote down.
     pub fn listed(&self) -> BTreeMap<String, BTreeSet<String>> {
         let told = self.pod_resources.value().and_then(|it| it.allocatable.value());

@@ -13,7 +13,7 @@ impl RecordedPods {
     /// warn of.
     ///
     /// The kubelet keeps its pods in a map by UID (`pkg/kubelet/pod/pod_manager.go`), where what comes
-    /// later replaces what is there. The mirror of a static pod goes by the UID of that one, and gives it no
+    /// later replaces what is there. The mirror of a static pod has the UID of that one, and gives it no
     /// more than its status, where it has none itself: the kubelet counts the static one. Pods without
     /// a UID are the same if they have the same name: the API server has no two. The pods of
     /// templates have no names yet, and stay.

@@ -126,7 +126,7 @@ impl NodeStatus {
 fn pressure<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<NodeCondition>, D::Error> {
     let mut conditions =
         Option::<Vec<NodeCondition>>::deserialize(deserializer)?.unwrap_or_default();
-    // The network is there, or somebody says that it is not.
+    // The network is there, or a condition says that it is not.
     let has_no_network =
         |it: &NodeCondition| it.kind == "NetworkUnavailable" && it.status == "True";
     conditions

@@ -149,7 +149,7 @@ impl RuntimeVersion {
         })
     }
 
-    /// Returns true if this runtime tells its cgroup driver to the kubelet (`RuntimeConfig`); `None`: unknown to kq.
+    /// Returns true if this runtime reports its cgroup driver to the kubelet (`RuntimeConfig`); `None`: unknown to kq.
     ///
     /// containerd does since 2.0, CRI-O since 1.28.
     pub fn tells_driver(&self) -> Option<bool> {
@@ -173,7 +173,7 @@ impl RuntimeVersion {
         Some(self.numbers()? >= first)
     }
 
-    /// Returns how the runtime is told to keep an image, whatever the kubelet asks for; `None`: it cannot be told, or is
+    /// Returns the setting that makes the runtime keep an image, whatever the kubelet requests; `None`: there is none, or it is
     /// not known to kq.
     ///
     /// containerd has pins since 1.7 (`PinnedImageLabelKey` in `internal/cri/labels/labels.go`, which the CRI plugin

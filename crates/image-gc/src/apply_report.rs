@@ -17,11 +17,11 @@ pub struct ImageGcApply {
     pub dry_run: bool,
     /// The SHA-256 of the plan: what is removed, in order. `--plan-digest` applies this plan and no other.
     pub plan_digest: String,
-    /// The bytes to free, as the kubelet counts; `None`: everything on the list.
+    /// The bytes to free, as the kubelet counts; null: everything on the list.
     pub target_bytes: Option<i64>,
     /// The sizes of what was removed, as the kubelet counts.
     pub counted_bytes: i64,
-    /// The bytes freed on the image file system; `None`: unknown.
+    /// The bytes freed on the image file system; null: unknown.
     pub measured_bytes: Option<i64>,
     /// The image file system before.
     pub before: Option<Usage>,

@@ -43,9 +43,9 @@ pub struct ImageRow {
     pub size_bytes: i64,
     /// The runtime wants it kept.
     pub pinned: bool,
-    /// The first time that kq's records know of it; `None`: there are no records of it.
+    /// The first time in kq's records; null: there are no records of it.
     pub first_seen: Option<Timestamp>,
-    /// When it was last used by a container that ran; `None`: that is not known.
+    /// When it was last used by a container that ran; null: unknown.
     pub last_used: Option<Timestamp>,
     /// Who says so.
     pub last_used_by: Option<LastUsedBy>,

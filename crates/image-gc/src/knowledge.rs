@@ -21,7 +21,7 @@ pub const DETECTION_PERIOD: GoDuration = GoDuration(5 * 60_000_000_000 + 15_000_
 /// its first collection. It does not start at all while the runtime does not answer.
 pub const STARTING: GoDuration = GoDuration::MINUTE;
 
-/// What is taken for granted where records are used, a sentence each.
+/// The assumptions of an answer that uses records.
 pub const ASSUMPTIONS: [&str; 3] = [
     "the kubelet checks the images within a minute of its start and then every 5m",
     "no image was in use, unused, or gone only between two detections of kq gc record that are at most \
@@ -48,9 +48,9 @@ pub struct ImageTimes {
     pub first_detected: Span,
     /// When it was last found in use.
     pub last_used: LastUse,
-    /// The likely first detection; `None`: before everything else.
+    /// The likely first detection; null: before everything else.
     pub likely_first_detected: Option<Timestamp>,
-    /// The likely last use; `None`: never.
+    /// The likely last use; null: never.
     pub likely_last_used: Option<Timestamp>,
     /// How close this is.
     pub basis: RecordCoverage,
@@ -60,7 +60,7 @@ pub struct ImageTimes {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Span {
-    /// `None`: any time before.
+    /// Null: any time before.
     pub earliest: Option<Timestamp>,
     /// Not after this.
     pub latest: Timestamp,
@@ -85,7 +85,7 @@ impl Span {
 pub struct LastUse {
     /// It may be that the kubelet never found it in use.
     pub may_be_never: bool,
-    /// When, if ever; `None`: never.
+    /// The time; null: never.
     pub span: Option<Span>,
 }
 

@@ -2,7 +2,7 @@
 //! numbers. What is wise is kq's own judgement; what follows from a setting is the kubelet's.
 //!
 //! * `settings`: the fields by themselves.
-//! * `eviction`: the thresholds beside those of the eviction manager, which looks at the same disk.
+//! * `eviction`: the thresholds compared with those of the eviction manager, which looks at the same disk.
 //! * `images`: the images that are there.
 //! * `rule`: the rules, their facts and all sentences.
 

@@ -148,7 +148,7 @@ pub struct Pass {
     pub pass: u64,
     /// What it would do.
     pub plan: ImageGcPlan,
-    /// What was done; `None`: it only says.
+    /// What was done; null: the event is a message alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub removed: Option<ImageGcApply>,
     /// What the kubelet writes into its log.

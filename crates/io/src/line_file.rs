@@ -51,7 +51,7 @@ impl LineFile {
         Self::locked(path, file)
     }
 
-    /// Opens an existing record, to add lines: a file of a trusted owner with one name. Nobody else can open it until this
+    /// Opens an existing record, to add lines: a file of a trusted owner with one name. No other process can open it until this
     /// is dropped.
     /// Fails for anything else, for a file that another process has open so, and as the system does.
     pub fn open(path: &str) -> Result<Self, LineFileError> {

@@ -427,7 +427,7 @@ impl Supervised {
         use std::os::unix::process::CommandExt;
 
         let own = program()?;
-        // The child opens its end anew, so nothing that it starts can hold it open in its place.
+        // The child reopens its end, so nothing that it starts can hold it open in its place.
         let (report, to_report) = pipe_with(PipeFlags::empty())?;
         rustix::io::fcntl_setfd(&report, rustix::io::FdFlags::CLOEXEC)?;
         let mut arguments = std::env::args_os();
@@ -506,7 +506,7 @@ impl Reporter {
     }
 
     /// Reports the exit code.
-    /// Fails if nobody waits.
+    /// Fails if no process waits.
     pub(crate) fn report(&mut self, code: u8) -> io::Result<()> {
         self.0.write_all(&[code])
     }

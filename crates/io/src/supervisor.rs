@@ -53,7 +53,7 @@ pub fn is_supervised() -> bool {
 pub fn ending(code: u8) {
     let Some(reporter) = REPORTER.get() else { return };
     let _ = io::stdout().flush();
-    // Where nobody waits, the code is that of the process.
+    // If no process waits, the code is that of the process.
     let _ = reporter.lock().unwrap_or_else(PoisonError::into_inner).report(code);
 }
 

@@ -57,7 +57,7 @@ impl KubeletRules {
         self.since(37)
     }
 
-    /// Returns true if memory QoS tells the kernel of Burstable requests on the cgroup of all pods too (since 1.37):
+    /// Returns true if memory QoS writes Burstable requests to the cgroup of all pods too (since 1.37):
     /// without it the kernel gives them no protection.
     pub fn protects_all_pods(&self) -> bool {
         self.since(37)
@@ -415,7 +415,7 @@ impl KubeletVersion {
         self.at_least(35)
     }
 
-    /// Returns true if a claim cache that cannot be read is told in the words of 1.34 and later.
+    /// Returns true if a claim cache that cannot be read is reported in the words of 1.34 and later.
     pub fn creates_resource_claim_cache(self) -> bool {
         self.at_least(34)
     }

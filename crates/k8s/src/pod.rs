@@ -165,7 +165,7 @@ impl PodSpec {
         self.containers.iter_mut().chain(&mut self.init_containers)
     }
 
-    /// Returns the init containers that restart always, which run beside the regular ones.
+    /// Returns the init containers that restart always, which run along with the regular ones.
     pub fn sidecars(&self) -> impl Iterator<Item = &Container> + Clone {
         self.init_containers.iter().filter(|it| it.restarts_always())
     }

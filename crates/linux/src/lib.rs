@@ -1,4 +1,4 @@
-//! What a Linux node has beside files: the container runtime, device plugins, the pod-resources API and systemd on their
+//! What a Linux node has besides files: the container runtime, device plugins, the pod-resources API and systemd on their
 //! sockets, and probes that are sent.
 
 #![expect(clippy::disallowed_methods, reason = "sockets are used and deadlines are counted here")]

@@ -24,7 +24,7 @@ const BELOW: usize = 4;
 /// What a column holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// What tells the rows apart: never parted, and never left out. The first column is a name, too.
+    /// What distinguishes the rows: never parted, and never left out. The first column is a name, too.
     Name,
     /// What is never parted.
     Whole,
@@ -38,7 +38,7 @@ pub enum Kind {
 
 /// A table that fits.
 pub struct Arranged {
-    /// The columns that stand beside each other.
+    /// The columns that stand side by side.
     pub columns: Vec<usize>,
     /// Their cells in each row; the lines of a cell are apart by line ends.
     pub rows: Vec<Vec<String>>,
@@ -53,7 +53,7 @@ pub struct Arranged {
 /// How the columns of a table stand on a screen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Places {
-    /// Beside each other, with their widths; `None`: as wide as they are.
+    /// Side by side, with their widths; `None`: as wide as they are.
     beside: Vec<(usize, Option<usize>)>,
     /// Names that stand above their rows.
     above: Vec<usize>,

@@ -30,7 +30,7 @@ pub fn injected(spec: &PodSpec, container: &Container, probe: &Probe) -> Option<
     Some(Injected { proxy: proxy.name.clone(), asks: asked(proxy, &get.path) })
 }
 
-/// Returns true for the container that the injector adds: nobody lists its ports.
+/// Returns true for the container that the injector adds: no probe of a user names its ports.
 pub fn is_proxy(container: &Container) -> bool {
     container.name == PROXY
 }

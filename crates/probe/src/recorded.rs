@@ -2,7 +2,7 @@
 //!
 //! `recordContainerEvent` in `pkg/kubelet/prober/prober.go`. The kubelet counts events of the same text. From the tenth text on
 //! it combines events of one pod and reason, and after 25 writes about a pod it writes at most one in five minutes
-//! (`client-go/tools/record/events_cache.go`): more failures may follow the last that is written. Anybody who may create
+//! (`client-go/tools/record/events_cache.go`): more failures may follow the last that is written. Every user who may create
 //! events in the namespace can write one that looks the same.
 
 use kq_facts::events::PodEvent;

@@ -72,8 +72,7 @@ impl Conclusion {
         Self { result: Verdict::Success, error: None, attempts: Vec::new(), event: None }
     }
 
-    /// Returns what attempts come to; the last of them decides, and repeats as long as the prober
-    /// would be asked again.
+    /// Returns the conclusion of attempts; the last one is repeated while the prober would retry.
     pub fn of_repeating(kind: ProbeType, attempts: &[Attempt], rules: KubeletRules) -> Self {
         let Some(last) = attempts.last() else { return Self::without_probe() };
         let mut retry = Retry::new(kind, rules);

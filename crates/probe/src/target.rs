@@ -178,7 +178,7 @@ impl Target {
         }
     }
 
-    /// Returns whose probe it is, in a few words.
+    /// Returns a title: container and probe type.
     pub fn title(&self) -> String {
         format!("{} {}", self.name, self.probe_type.to_string().to_lowercase())
     }

@@ -146,7 +146,7 @@ fn picture(items: &[Image<'_>]) -> Markup {
 
 fn cell((image, place): &Image<'_>, rect: Rect, class: &str) -> Markup {
     let name = shown(image.name());
-    // The end of a name tells images apart.
+    // The end of a name distinguishes images.
     let label = name.rsplit('/').next().unwrap_or(&name).to_owned();
     let users = users(&image.used_by);
     let mut mark = Mark::new("svg", &format!("cell {class}"))

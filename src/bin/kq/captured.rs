@@ -20,7 +20,7 @@ struct Written {
     notes: String,
     /// It wrote more than an answer may have.
     is_large: bool,
-    /// What `what-if` found, beside what it wrote.
+    /// The findings of `what-if`, apart from its output.
     disruptions: Option<NodeDisruptions>,
 }
 

@@ -169,7 +169,7 @@ impl ValueCompleter for Values {
         if let Some(start) = current.to_str() {
             let words: Vec<OsString> = words().collect();
             let mut names = self.names(&words);
-            // A name that repeats a credential is none that anybody types.
+            // A name that repeats a credential is not one that a user types.
             names.retain(|name| matches!(redact(name), Cow::Borrowed(_)));
             candidates.extend(starting(&names, start).into_iter().map(CompletionCandidate::new));
         }

@@ -124,7 +124,7 @@ impl SourceArgs {
     }
 
     /// Takes a file as the snapshot.
-    /// Fails beside a flag about a live node.
+    /// Fails together with a flag about a live node.
     pub fn take_snapshot(&mut self, file: String) -> Result<(), Failure> {
         let is_of_node = |flag: &&str| OF_THE_NODE.contains(&&*flag[2..].replace('-', "_"));
         if let Some(flag) = self.given().find(is_of_node) {

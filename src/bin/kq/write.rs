@@ -60,7 +60,7 @@ pub fn value<T: Serialize>(output: OutputFormat, value: &T) -> Result<(), Failur
     }
 }
 
-/// Returns the end of a command that changes things where its plan could not be shown: a plan that nobody saw is not applied,
+/// Returns the end of a command that changes things where its plan could not be shown: a plan that was not seen is not applied,
 /// and a closed pipe is no answer.
 pub fn shown_plan(shown: Result<(), Failure>, dry_run: bool) -> Result<(), Failure> {
     shown.map_err(|failure| match dry_run || failure.kind() == FailureKind::Usage {
@@ -239,7 +239,7 @@ pub fn findings<A: Answer>(
     Ok(code_of(lint, items))
 }
 
-/// Tells how to mend what was found, unless each finding stands above with its own advice.
+/// Writes how to mend what was found, unless each finding stands above with its own advice.
 pub fn fixes(items: &[Finding], flags: &str) {
     let (layout, order) = style();
     if layout.screen.width.is_none() || order.is_some() {

@@ -400,7 +400,7 @@ kubepods                             157          -            8Gi          100 
 --- stderr
 assumed: kubeletVersion 1.36, cgroupVersion 2, capacity.hugepages none, cgroupDriver cgroupfs, swapController true, pageSize 4096, runtimeWeightFormula quadratic
 default: cgroupRoot /, cgroupsPerQOS true, cpuCFSQuota true, cpuCFSQuotaPeriod 100ms, cpuManagerPolicy none, enforceNodeAllocatable pods, featureGates none, kubeReserved none, memoryReservationPolicy None, memorySwap NoSwap, memoryThrottlingFactor 0.9, podPidsLimit -1, qosReserved none, reservedSystemCPUs none, singleProcessOOMKill false, systemReserved none
-warning: pod default/growing: it is being resized: planned for what it asks, while its cgroup has what the kubelet allocated
+warning: pod default/growing: resize pending: the plan uses the requested resources, the cgroup has the allocated ones
 warning: 1 pod has ended and counts no more: default/done
 --- exit 0
 

@@ -58,7 +58,7 @@ fn what_is_odd_is_said() {
             "spec: {containers: [{name: c, resources: {limits: {cpu: 2, memory: 4Gi}}}]}\n\
              status: {containerStatuses: [{name: c, resources: {limits: {cpu: 2, memory: 2Gi}}}]}",
             "",
-            Some("it is being resized"),
+            Some("resize pending"),
         ),
         (
             "a reservation that leaves nothing",
@@ -239,7 +239,7 @@ fn a_resize_that_waits_refuses_nobody() {
         let ran = kq("cgroup plan pod.yaml --capacity cpu=4,memory=8Gi").within(&folder).run();
         assert_eq!(ran.code, 0, "{name}: {}", ran.stderr);
         assert_eq!(ran.stderr.contains("would refuse some"), warned, "{name}: {}", ran.stderr);
-        assert!(ran.stderr.contains("it is being resized"), "{name}: {}", ran.stderr);
+        assert!(ran.stderr.contains("resize pending"), "{name}: {}", ran.stderr);
     }
 }
 

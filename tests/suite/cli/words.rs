@@ -171,3 +171,59 @@ fn messages_use_plain_words() {
     }
     assert!(found.is_empty(), "see the words that are avoided:\n{}", found.join("\n"));
 }
+
+/// Returns the text of a comment without what it quotes as code.
+fn comment(line: &str) -> Option<String> {
+    let text = line.trim_start().strip_prefix("//")?;
+    Some(text.split('`').step_by(2).collect())
+}
+
+#[test]
+fn comments_use_plain_words() {
+    let (mut read, mut found) = (0, Vec::new());
+    for (path, text) in rust_files() {
+        if !path.starts_with("crates/") && !path.starts_with("src/") {
+            continue;
+        }
+        for text in text.lines().filter_map(comment) {
+            read += 1;
+            let plain = words(&text);
+            let avoided = AVOIDED.iter().filter(|word| plain.contains(&format!(" {word} ")));
+            found.extend(avoided.map(|word| format!("{path}: {word}: {text}")));
+        }
+    }
+    assert!(read > 20_000, "only {read} lines of comments were read");
+    assert!(found.is_empty(), "see the words that are avoided:\n{}", found.join("\n"));
+}
+
+/// Returns the descriptions in a schema.
+fn descriptions(schema: &serde_json::Value) -> Vec<&str> {
+    match schema {
+        serde_json::Value::Object(fields) => {
+            let own = fields.get("description").and_then(serde_json::Value::as_str);
+            own.into_iter().chain(fields.values().flat_map(descriptions)).collect()
+        }
+        serde_json::Value::Array(items) => items.iter().flat_map(descriptions).collect(),
+        _ => Vec::new(),
+    }
+}
+
+#[test]
+fn schemas_use_plain_words_and_those_of_json() {
+    let listed = fs::read_dir(repository().join("docs/schema")).expect("there are schemas");
+    let (mut read, mut found) = (0, Vec::new());
+    for file in listed.map(|entry| entry.expect("a file").path()) {
+        let text = fs::read_to_string(&file).expect("a schema");
+        let schema = serde_json::from_str(&text).expect("JSON");
+        for text in descriptions(&schema) {
+            read += 1;
+            let plain = words(text);
+            let avoided = AVOIDED.iter().filter(|word| plain.contains(&format!(" {word} ")));
+            found.extend(avoided.map(|word| format!("{}: {word}: {text}", file.display())));
+            // JSON has null, and `None` is Rust's.
+            found.extend(text.contains("`None`").then(|| format!("{}: {text}", file.display())));
+        }
+    }
+    assert!(read > 2_000, "only {read} descriptions were read");
+    assert!(found.is_empty(), "see the words that are avoided:\n{}", found.join("\n"));
+}

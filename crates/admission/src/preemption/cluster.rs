@@ -67,7 +67,7 @@ pub enum NodeResult {
     Missing,
 }
 
-/// What is known of a node beside its pods.
+/// What is known of a node apart from its pods.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NodeStanding {
     pub name: String,
@@ -94,19 +94,19 @@ pub struct NodeAnswer {
     pub requirements: Vec<Missing>,
     /// The shortfall if all possible victims are killed.
     pub not_enough: Vec<Missing>,
-    /// Who is killed, in this order.
+    /// Victims, in the order in which they are killed.
     pub victims: Vec<NodeVictim>,
-    /// By what nodes are compared; `None`: no pod is killed.
+    /// What decides between the nodes; null: no pod is killed.
     pub cost: Option<Cost>,
     /// How long the kubelet waits at the most, for all of them.
     pub waits_seconds: i64,
     /// The node is cordoned. The kubelet does not look at that.
     pub unschedulable: bool,
-    /// Whether the node says that it is ready; `None`: unknown. The kubelet does not look at that.
+    /// Whether the Node object reports it as ready; null: unknown. The kubelet ignores that.
     pub ready: Option<bool>,
-    /// The version of its kubelet; `None`: the Node object does not say.
+    /// The version of its kubelet; null: not in the Node object.
     pub kubelet_version: Option<String>,
-    /// What the answer of this node rests on, beside what all rest on.
+    /// The basis of this node's answer alone.
     #[serde(flatten)]
     pub basis: Basis,
 }
@@ -126,7 +126,7 @@ pub struct NodeVictim {
     pub grace_period_seconds: i64,
     /// How long the kubelet waits for it at the most.
     pub waits_seconds: i64,
-    /// When it started; `None`: it has not, or does not say.
+    /// When it started; null: it has not, or does not report it.
     pub started_at: Option<Timestamp>,
     /// The others alone would have been enough.
     pub unneeded: bool,
@@ -145,8 +145,8 @@ pub struct Cost {
     pub sum_of_priorities: i64,
     /// How many they are.
     pub victims: usize,
-    /// When the first of those with the highest priority started; `None`: none of them has, which is
-    /// later than any other.
+    /// When the first of those with the highest priority started; null: none of them has, which is later than any
+    /// other.
     pub started_at: Option<Timestamp>,
 }
 

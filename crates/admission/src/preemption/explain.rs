@@ -183,7 +183,7 @@ fn hindsight(requirements: &[Requirement], given: &[Vec<i64>]) -> Vec<Hindsight>
     let total =
         |place: usize| -> i128 { given.iter().map(|of| i128::from(gives(of, place))).sum() };
     let totals: Vec<i128> = (0..requirements.len()).map(total).collect();
-    // What is taken away can be given back by another, so that only going through all of them tells.
+    // One entry can undo another, so all must be visited.
     let has_negative = given.iter().flatten().any(|gives| *gives < 0);
     let mut stays: Vec<Option<i64>> = requirements.iter().map(|it| Some(it.quantity)).collect();
     let of_victim = |(at, own): (usize, &Vec<i64>)| {

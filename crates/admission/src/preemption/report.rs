@@ -58,9 +58,9 @@ pub struct PreemptionExplanation {
     pub not_enough: Vec<Missing>,
     /// The classes in the order in which victims are looked for.
     pub stages: Vec<StageExplained>,
-    /// Who is killed, in this order.
+    /// Victims, in the order in which they are killed.
     pub victims: Vec<Victim>,
-    /// Who is not, and why.
+    /// Spared pods, each with the reason.
     pub spared: Vec<Spared>,
 }
 
@@ -188,8 +188,7 @@ pub struct ConditionExplained {
     pub status: &'static str,
     pub reason: &'static str,
     pub message: String,
-    /// The generation of the pod that it is about; `None`: such a kubelet does not report it, or the pod has
-    /// none.
+    /// The generation of the pod that it is about; null: such a kubelet does not report it, or the pod has none.
     pub observed_generation: Option<i64>,
     /// It was `True` before, and keeps its time.
     pub keeps_transition_time: bool,

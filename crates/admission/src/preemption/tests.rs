@@ -1,4 +1,4 @@
-//! What holds on every node: the need is covered, nobody who is spared goes, and the pod fits then.
+//! What holds on every node: the need is covered, no spared pod is killed, and the pod fits then.
 
 use super::*;
 use crate::{Facts, Occupancy, Verdict, examine};

@@ -53,9 +53,8 @@ pub(super) fn rounded(resource: &ResourceName, amount: &Quantity) -> i64 {
     }
 }
 
-/// Returns how far amounts are from the requirements, which they stand beside
-/// (`admissionRequirementList.distance`): the sum of the squares of the parts that stay missing. 0 is near
-/// enough; more than enough is no nearer.
+/// Returns the distance of amounts to the requirements, in the same order (`admissionRequirementList.distance`): the
+/// sum of the squares of the missing fractions. 0 means that all are met; a surplus does not count.
 pub fn distance(requirements: &[Requirement], gives: &[i64]) -> f64 {
     shortfall(requirements.iter().map(|it| it.quantity).zip(gives.iter().copied()))
 }

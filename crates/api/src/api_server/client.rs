@@ -36,7 +36,7 @@ pub struct ApiServer {
     access: Access,
     url: String,
     deadline: Duration,
-    /// The server's clock at its last answer, in seconds since 1970; 0: it has not told.
+    /// The server's clock at its last answer, in seconds since 1970; 0: unknown.
     clock: Arc<AtomicI64>,
 }
 
@@ -172,7 +172,7 @@ impl ApiServer {
         Ok(answer)
     }
 
-    /// Returns the time on the server's clock at its last answer, to the second; `None`: it has not told.
+    /// Returns the time on the server's clock at its last answer, to the second; `None`: unknown.
     pub fn clock(&self) -> Option<Timestamp> {
         let seconds = self.clock.load(Ordering::Relaxed);
         (seconds != 0).then(|| Timestamp::from_seconds(seconds))

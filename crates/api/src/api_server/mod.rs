@@ -3,7 +3,7 @@
 //! Lists are returned unparsed, and parsed like lists in files.
 //! The kubeconfig is read as kubectl reads it, with its credential plugins (`exec`) and proxies. Three exceptions are errors:
 //! kq has none of client-go's built-in `auth-provider`s, sends no credentials without TLS, and runs a plugin only for a
-//! kubeconfig of the person who runs kq: never for one that a node names, and for root only where nobody else can write the
+//! kubeconfig of the person who runs kq: never for one that a node names, and for root only where no other user can write the
 //! kubeconfig and the plugin.
 //!
 //! Without the feature `apiserver`, every request fails with an error that says so.
@@ -42,7 +42,7 @@ pub enum KubeconfigPlace<'a> {
     Usual,
     /// A file that the operator named.
     Named(&'a Path),
-    /// The file in the operator's folder on this machine, where nobody named it: it must be trusted.
+    /// The file in the operator's folder on this machine, if no flag names it: it must be trusted.
     Home(&'a str),
     /// A file of the node, below its root: it must be trusted.
     OfNode {

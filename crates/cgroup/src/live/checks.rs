@@ -35,10 +35,10 @@ const READ_TREE: &str = "run kq on the node as root, or name the node's root wit
 /// What to do where the configuration is unknown.
 const GIVE_CONFIG: &str = "give it with --kubelet-config FILE";
 
-/// What is said where the configuration is unknown; the check of the source says why.
+/// Shown for an unknown configuration; the check `kubelet-config` gives the reason.
 const NO_CONFIG: &str = "the kubelet's configuration is not known";
 
-/// What is said where the pods are unknown; the check of the source says why.
+/// Shown for unknown pods; the check `pods` gives the reason.
 const NO_PODS: &str = "the pods of the node are not known";
 
 /// What is said where nothing of the kubelet is in the tree.

@@ -19,7 +19,7 @@ use std::fmt;
 pub enum Verdict {
     /// The kernel has what is planned.
     Match,
-    /// The kernel has what it, or systemd, makes of what is planned.
+    /// The planned value, rounded by the kernel or systemd.
     Rounded,
     /// The kernel has something else.
     Drift,

@@ -63,7 +63,7 @@ impl Motion {
             let ended = pod.status.has_ended();
             let start = parse(&pod.status.start_time);
             if is_recent(start) {
-                // The status of a static pod begins anew with the kubelet.
+                // The status of a static pod starts again with the kubelet.
                 let is_older =
                     running_since(pod).any(|running| start.is_some_and(|it| running < it));
                 let what = match is_older {

@@ -46,7 +46,7 @@ pub struct UsedCgroup<'t> {
     pub label: String,
 }
 
-/// What the kernel counted in one cgroup. What it does not count here is `None`.
+/// The kernel's counters of one cgroup; null: not counted here.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Usage {

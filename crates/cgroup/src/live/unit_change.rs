@@ -7,7 +7,7 @@
 //!
 //! systemd writes all files of the unit at a time, and those of the slices around it if it was executed again before
 //! (measured with systemd 257). It knows less than the kubelet: `memory.oom.group` becomes 0. As libcontainer does, a step
-//! writes the files again that systemd changed beside.
+//! writes the files again that systemd changed as well.
 
 use crate::cpu::systemd_quota_per_second;
 use crate::files::CgroupVersion;
@@ -34,7 +34,7 @@ pub struct UnitChange {
     pub beside: Vec<Beside>,
 }
 
-/// A file that systemd changes beside the one of a step.
+/// A file that systemd changes besides the one of a step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Beside {

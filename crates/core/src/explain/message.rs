@@ -39,7 +39,7 @@ pub struct MessageExplanation {
     pub go_function: String,
     /// The versions of Kubernetes that have this text.
     pub versions: String,
-    /// The formats of the message, the outermost first; the last one tells the reason.
+    /// The formats of the message, the outermost first; the last one gives the reason.
     pub wrapped: Vec<MessagePart>,
     /// The numbers and names of the message.
     pub values: Vec<MessageFact>,
@@ -153,7 +153,7 @@ pub(super) struct Known {
     gaps: Vec<bool>,
     /// What was found in each, by its number.
     found: Vec<(usize, Found)>,
-    /// The place in `found` of the row that tells the reason.
+    /// The place in `found` of the row that gives the reason.
     cause: usize,
     pub line: Line,
 }
@@ -179,7 +179,7 @@ impl Known {
         Some(if is_failure { (Rank::Retry, FAILURE) } else { (Rank::Note, STEP) })
     }
 
-    /// Returns the row that tells the reason, with a number of its own.
+    /// Returns the row that gives the reason, with a number of its own.
     pub fn row(&self) -> (usize, &'static Row) {
         let row = self.found[self.cause].1.row;
         let row_of_table = &self.table.rows[row];
@@ -394,7 +394,7 @@ fn placed(texts: &[String], gaps: &[bool], line: &Line) -> Option<Known> {
     let table = Table::places();
     let in_text = |(at, text): (usize, &String)| {
         let found = table.scan(text, Around::default()).into_iter().map(move |it| (at, it));
-        // A sentence of somebody may have the same words further on.
+        // Another sentence may have the same words further on.
         let found: Vec<(usize, Found)> = found.collect();
         found.first().is_some_and(|(_, it)| it.fit.start == 0).then_some(found)
     };
@@ -490,25 +490,25 @@ fn without_server_words(mut found: Vec<(usize, Found)>) -> Vec<(usize, Found)> {
     found
 }
 
-/// Returns which of the rows tells the reason: the innermost of the kubelet that is more than a wrapper. `None`: there is none.
+/// Returns which of the rows gives the reason: the innermost of the kubelet that is more than a wrapper. `None`: there is none.
 fn cause(rows: &[&Row], line: &Line) -> Option<usize> {
     let is_foreign = line.program.as_deref().is_some_and(is_foreign);
     let last = |is: &dyn Fn(&Row) -> bool| rows.iter().rposition(|row| is(row));
     let first = |is: &dyn Fn(&Row) -> bool| rows.iter().position(|row| is(row));
-    // The client of containerd tells what the registry said.
+    // The client of containerd repeats what the registry said.
     if line.program.as_deref() == Some(CONTAINERD_CLIENT)
         && let Some(at) = last(&|row: &Row| !row.is_outer && !row.is_fragment)
     {
         return Some(at);
     }
-    // A gRPC call tells less than what it wraps.
+    // A gRPC call says less than what it wraps.
     let is_of_other = |row: &Row| !row.is_kubelets() && !row.is_fragment;
     let of_other =
         || first(&|row| is_of_other(row) && !is_call(row)).or_else(|| first(&is_of_other));
     if is_foreign && let Some(at) = of_other() {
         return Some(at);
     }
-    // A fragment is of whoever repeats it, and tells no reason alone.
+    // A fragment is of whoever repeats it, and gives no reason alone.
     last(&|row: &Row| row.is_kubelets() && !row.is_outer)
         .or_else(|| last(&|row: &Row| row.is_kubelets() && !row.is_wrapper_alone(rows)))
         .or_else(|| first(&|row: &Row| is_of_other(row) && !row.is_outer))
@@ -639,12 +639,12 @@ impl Known {
                 facts.push(fact);
             }
         };
-        // The facts of the message that tells the reason are first, then those of the messages around it.
+        // The facts of the message that gives the reason are first, then those of the messages around it.
         let others = self.found.iter().enumerate().filter(|(at, _)| *at != self.cause);
         let ordered = [&self.found[self.cause]].into_iter().chain(others.map(|(_, it)| it));
         for (at, found) in ordered {
             let row = &table.rows[found.row];
-            // The same message more than once, as in a list: its first fact tells them apart.
+            // The same message more than once, as in a list: its first fact distinguishes them.
             let is_repeated = self.found.iter().filter(|(_, it)| it.row == found.row).count() > 1;
             let first = found.fit.facts.first().map(|(_, place)| &self.texts[*at][place.clone()]);
             for (nth, (name, place)) in found.fit.facts.iter().enumerate() {
@@ -704,7 +704,7 @@ impl Known {
         self.found.iter().any(inner)
     }
 
-    /// Returns the message that tells the cause within the one that was found: the innermost one of another component that is
+    /// Returns the message that gives the cause within the one that was found: the innermost one of another component that is
     /// more than a wrapper.
     fn told(&self, row: &Row) -> Option<&(usize, Found)> {
         let row_of = |found: &(usize, Found)| &self.table.rows[found.1.row];
@@ -736,7 +736,7 @@ impl Known {
     }
 }
 
-/// Returns the component that says a message: a row may name the field that tells it.
+/// Returns the component that says a message: a row may name the field that names it.
 fn named_speaker(speaker: &str, facts: &[MessageFact]) -> String {
     let Some(field) = speaker.strip_prefix('{').and_then(|it| it.strip_suffix('}')) else {
         return speaker.to_owned();

@@ -71,7 +71,7 @@ pub struct AllocatableRow {
     pub reported: Option<String>,
 }
 
-/// What a reservation does beside being subtracted (`enforceNodeAllocatableCgroups`,
+/// The effects of a reservation besides its subtraction (`enforceNodeAllocatableCgroups`,
 /// `pkg/kubelet/cm/node_container_manager_linux.go`).
 #[derive(Clone, Debug, PartialEq, Eq, Reason)]
 pub enum Enforcement {

@@ -18,7 +18,7 @@ const NULL_POINTER: &str =
 /// (`generateDeviceTopologyHints`, `pkg/kubelet/cm/devicemanager/topology_hints.go`, read in 1.34.1 and 1.36.2).
 ///
 /// The kubelet's own lists have the healthy devices alone. A device that `before` lists, at an earlier moment, has gone
-/// since; another one may be unhealthy, with which the kubelet starts. The status of its container tells them apart:
+/// since; another one may be unhealthy, with which the kubelet starts. The status of its container distinguishes them:
 /// there, a device that is not listed is healthy (`UpdateAllocatedResourcesStatus`).
 pub(super) fn device_panic(node: &Node, before: Option<&DeviceFacts>) -> Option<StartFinding> {
     if node.kubelet.config.topology_manager_policy == "none"

@@ -172,7 +172,7 @@ fn disks(node: &Node, summary: &StatsSummary) -> NodeDisks {
     })
 }
 
-/// Returns an amount as [`amount_of`] does, beside another one: bytes, where both would read alike.
+/// Returns an amount as [`amount_of`] does, next to another one: bytes, where both would read alike.
 pub fn amount_beside(signal: &str, amount: i64, other: i64) -> String {
     let shown = amount_of(signal, amount);
     match amount != other && shown == amount_of(signal, other) {

@@ -14,7 +14,7 @@ pub const REASON: &str = "Terminated";
 /// The message in the status of such a pod.
 pub const MESSAGE: &str = "Pod was terminated in response to imminent node shutdown.";
 
-/// What is taken for granted of a shutdown.
+/// An assumption about a shutdown.
 pub const BY_SYSTEMD: &str = "the machine is shut down by systemd, which lets the kubelet end its pods first (an inhibitor); \
                               after a power loss they start again";
 

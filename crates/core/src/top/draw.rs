@@ -227,7 +227,7 @@ struct Arranged {
     columns: Vec<(usize, u16)>,
     /// The number of columns beyond the right edge.
     hidden: usize,
-    /// Without bars, which say what the numbers beside them say.
+    /// Without bars, which repeat the numbers next to them.
     is_narrow: bool,
 }
 

@@ -48,7 +48,7 @@ pub const COLUMNS: [Column; 13] = [
     Column::new("PRESSURE"),
 ];
 
-/// The number of columns that a terminal of 80 columns has room for, beside a short name.
+/// The number of columns that a terminal of 80 columns has room for, next to a short name.
 pub(super) const IMPORTANT: usize = 8;
 
 /// The width of a bar, in columns.

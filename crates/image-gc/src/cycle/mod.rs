@@ -1,7 +1,7 @@
 //! What the kubelet's image manager does in one cycle, bit for bit: the part that the vectors pin.
 //!
-//! Facts about the world come in as they are; what removes an image is a function that is handed in. So
-//! the same code says what would be done, does it, and is held against the kubelet's own answers.
+//! Facts about the world come in as they are; what removes an image is a function that is handed in. The same code
+//! predicts, executes, and is tested against the kubelet's recorded answers.
 //!
 //! Pinned by `image_gc_cycles.jsonl`.
 

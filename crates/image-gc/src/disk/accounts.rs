@@ -12,13 +12,13 @@ use serde::Serialize;
 pub struct Account {
     /// Who says so.
     pub source: String,
-    /// The size, in bytes; `None`: it does not say.
+    /// The size, in bytes; null: not reported.
     pub capacity_bytes: Option<u64>,
-    /// What is available, in bytes; `None`: it does not say.
+    /// What is available, in bytes; null: not reported.
     pub available_bytes: Option<u64>,
-    /// What is used, in bytes, each in its own way; `None`: it does not say.
+    /// What is used, in bytes, as this source counts; null: not reported.
     pub used_bytes: Option<u64>,
-    /// When it was measured; `None`: not known.
+    /// When it was measured; null: unknown.
     pub at: Option<Timestamp>,
     /// Why it says nothing.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -31,7 +31,7 @@ pub struct Layout {
     pub image_fs: FsPlace,
     /// `containerfs`: where the runtime keeps writable layers.
     pub container_fs: FsPlace,
-    /// How many devices they are on; `None`: one of them is not known.
+    /// How many devices they are on; null: one of them is unknown.
     pub devices: Option<usize>,
     /// The kubelet takes the image file system for one of its own.
     pub dedicated_image_fs: Option<bool>,
@@ -64,11 +64,11 @@ pub struct FsPlace {
 pub struct SignalFilesystem {
     /// `imagefs.available`
     pub signal: String,
-    /// It measures the device that images are on; `None`: not known.
+    /// It measures the device of the images; null: unknown.
     pub looks_at_images: Option<bool>,
-    /// Below so much it evicts: `hard 15%`, `soft 20% for 2m`; `None`: it depends on what is not known.
+    /// The threshold below which it evicts: `hard 15%`, `soft 20% for 2m`; null: it depends on unknown facts.
     pub thresholds: Option<Vec<String>>,
-    /// What is removed before pods are evicted; `None`: it depends on what is not known.
+    /// What is removed before pods are evicted; null: it depends on unknown facts.
     pub reclaims: Option<Vec<&'static str>>,
 }
 

@@ -90,7 +90,7 @@ pub struct JudgedFilesystem {
     /// Why that is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unknown: Option<String>,
-    /// How full it is; `None`: not known, or the capacity is invalid.
+    /// How full it is; null: unknown, or the capacity is invalid.
     pub usage: Option<Usage>,
     /// `imageGCHighThresholdPercent`
     pub high_threshold_percent: i32,
@@ -100,7 +100,7 @@ pub struct JudgedFilesystem {
     pub largest_available_bytes: Option<i64>,
     /// How much more must be used until then, in bytes; 0: it is reached.
     pub missing_bytes: Option<i64>,
-    /// What the kubelet wants to free now, in bytes; `None`: nothing, or not known.
+    /// What the kubelet wants to free now, in bytes; null: nothing, or unknown.
     pub amount_to_free_bytes: Option<i64>,
     /// The same as reasons.
     pub because: Vec<Worded<DiskReason>>,

@@ -20,18 +20,18 @@ const LARGEST: usize = 10;
 pub struct Part {
     /// What it is.
     pub what: PartKind,
-    /// The folder; `None`: it has none, or it is not known.
+    /// The folder; null: it has none, or unknown.
     pub path: Option<String>,
-    /// In bytes; `None`: not known.
+    /// In bytes; null: unknown.
     pub bytes: Option<u64>,
     /// Why it is not known, or not all of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unknown: Option<String>,
     /// `MAJOR:MINOR`
     pub device: Option<String>,
-    /// It is on the device that images are on; `None`: not known.
+    /// It is on the device of the images; null: unknown.
     pub on_image_device: Option<bool>,
-    /// The part that it is within, so that it is not added up; `None`: it stands alone.
+    /// The part that it is within, so that it is not added up; null: it stands alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub within: Option<String>,
     /// Who counted.
@@ -68,7 +68,7 @@ pub struct Rest {
     pub not_available_bytes: Option<u64>,
     /// The parts on it that stand alone, added up.
     pub accounted_bytes: Option<u64>,
-    /// The difference; negative where something is counted twice. `None`: not known.
+    /// The difference; negative where something is counted twice. Null: unknown.
     pub bytes: Option<i64>,
     /// Parts that may be in it, because how large they are is not known.
     pub may_hold: Vec<String>,
@@ -78,7 +78,7 @@ pub struct Rest {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LayerUse {
-    /// `NAMESPACE/NAME` of the pod, else its UID; `None`: the container is unknown.
+    /// `NAMESPACE/NAME` of the pod, else its UID; null: the container is unknown.
     pub pod: Option<String>,
     /// The name of the container.
     pub container: Option<String>,

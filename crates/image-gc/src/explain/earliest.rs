@@ -30,10 +30,9 @@ pub struct Way {
     pub by: WayBy,
     /// Whether it is open.
     pub state: WayState,
-    /// The moment from which nothing but the trigger is missing, at the earliest; `None`: it is past, or
-    /// unknown.
+    /// The moment from which nothing but the trigger is missing, at the earliest; null: it is past, or unknown.
     pub not_before: Option<Timestamp>,
-    /// The same at the latest; `None`: unknown.
+    /// The same at the latest; null: unknown.
     pub not_after: Option<Timestamp>,
     /// How full the disk must be; only where that matters.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -90,8 +89,8 @@ pub struct SpaceWay {
     pub certainty: Option<Certainty>,
     /// What those before it free, in bytes.
     pub freed_before_bytes: Option<i64>,
-    /// How much more must be used until those before it are not enough, in bytes; 0: they are not.
-    /// `None`: not known, or they are even on a full disk.
+    /// How much more must be used until those before it are not enough, in bytes; 0: they are not. Null: unknown, or
+    /// they are even on a full disk.
     pub missing_until_its_turn_bytes: Option<i64>,
 }
 

@@ -147,7 +147,7 @@ pub struct TriggerVerdict {
     pub trigger: Trigger,
     /// Why it runs, or not.
     pub because: Vec<Worded<RunReason>>,
-    /// Its place in the order in which images go, from 1; `None`: it is no candidate.
+    /// Its place in the order in which images go, from 1; null: it is no candidate.
     pub place: Option<usize>,
     /// How many candidates there are.
     pub candidates: usize,
@@ -157,7 +157,7 @@ pub struct TriggerVerdict {
     pub certainty: Certainty,
     /// Why.
     pub reason: Worded<ImageReason>,
-    /// The facts on which the verdict depends; `None`: none.
+    /// The facts on which the verdict depends; null: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub depends_on: Option<Worded<Dependency>>,
     /// The ids of those that go in any order with it, as far as is known.

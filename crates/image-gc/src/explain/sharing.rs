@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Sharing {
-    /// What comes free when it goes alone, in bytes; `None`: the runtime does not report it.
+    /// The bytes that its removal alone frees; null: the runtime does not report them.
     pub own_bytes: Option<u64>,
     /// What other images hold as well, in bytes.
     pub shared_bytes: Option<u64>,

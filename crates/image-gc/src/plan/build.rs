@@ -63,7 +63,7 @@ pub struct Inputs<'a> {
 /// What disk pressure wants of the images.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reclaim {
-    /// That those not in use go.
+    /// True if unused images are removed.
     pub images: bool,
     /// Why, a sentence each.
     pub because: Vec<String>,

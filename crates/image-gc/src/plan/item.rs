@@ -12,7 +12,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PlannedImage {
-    /// Its place in the order in which images go, from 1; `None`: it is no candidate.
+    /// Its place in the order in which images go, from 1; null: it is no candidate.
     pub place: Option<usize>,
     pub id: String,
     /// The class of runtime for which it was pulled.
@@ -34,7 +34,7 @@ pub struct PlannedImage {
     pub certainty: Certainty,
     /// Why.
     pub reason: Worded<ImageReason>,
-    /// The facts on which the verdict depends; `None`: none.
+    /// The facts on which the verdict depends; null: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub depends_on: Option<Worded<Dependency>>,
     /// The ids of those that go in any order with it, as far as is known.
@@ -108,7 +108,7 @@ impl PlannedImage {
     }
 }
 
-/// How many others an answer names beside an image. A node whose kubelet has just started remembers the same of all
+/// How many others an answer names with an image. A node whose kubelet has just started remembers the same of all
 /// its images: named in full, they are the square of a list.
 const NAMED: usize = 100;
 
@@ -151,7 +151,7 @@ impl Ties {
         all.filter(|(at, _)| *at != self.own).map(|(_, id)| &**id)
     }
 
-    /// Returns the places of the whole group, where it is too large to be named beside each of its images.
+    /// Returns the places of the whole group, where it is too large to be named with each of its images.
     pub fn places(&self) -> Option<Places> {
         let last = self.first_place.saturating_add(self.len());
         (self.len() > NAMED).then_some(Places { first: self.first_place, last })

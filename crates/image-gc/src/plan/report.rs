@@ -140,7 +140,7 @@ impl Run {
 pub struct Run {
     /// The image file system: where its numbers are from.
     pub image_filesystem: Option<String>,
-    /// How full it is; `None`: that is not known, or the capacity is invalid.
+    /// How full it is; null: unknown, or the capacity is invalid.
     pub usage: Option<Usage>,
     /// `imageGCHighThresholdPercent`
     pub high_threshold_percent: i32,
@@ -150,13 +150,13 @@ pub struct Run {
     pub minimum_age: GoDuration,
     /// `imageMaximumGCAge`; zero: off.
     pub maximum_age: GoDuration,
-    /// Images that are too old go; `None`: it depends on how long the kubelet has been up.
+    /// Images that are too old go; null: it depends on how long the kubelet has been up.
     pub removes_old: Option<bool>,
-    /// Space is needed; `None`: the usage of the file system is unknown, or what the images free that go first, for their
-    /// age.
+    /// Space is needed; null: unknown, because the usage of the file system is, or the bytes that images free which are
+    /// removed for their age.
     pub wants_space: Option<bool>,
-    /// How much, in bytes; zero or less still takes one image. `None`: nothing is needed, or everything
-    /// that is unused goes.
+    /// The amount in bytes; zero or less still removes one image. Null: nothing is needed, or everything that is unused
+    /// is removed.
     pub amount_to_free_bytes: Option<i64>,
     /// Why.
     pub because: Vec<Worded<RunReason>>,
@@ -178,8 +178,8 @@ pub struct Freed {
     pub at_least_bytes: i64,
     /// What is counted at the most, whatever the kubelet remembers.
     pub at_most_bytes: i64,
-    /// What really comes free: without what other images and containers still hold. `None`: the runtime
-    /// does not report it.
+    /// The bytes that come free, without those that other images and containers share; null: the runtime does not
+    /// report them.
     pub real_bytes: Option<u64>,
     /// Why that is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -190,7 +190,7 @@ pub struct Freed {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Outcome {
-    /// The kubelet's error; `None`: it succeeds.
+    /// The kubelet's error; null: it succeeds.
     pub error: Option<String>,
     /// The kubelet's events.
     pub events: Vec<Event>,

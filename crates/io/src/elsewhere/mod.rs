@@ -1,7 +1,8 @@
-//! What takes the place of the modules that need Linux, on macOS and Windows.
+//! Replacements of the Linux-only modules for macOS and Windows.
 //!
 //! [`open`] and [`replace`] work on every system, with the means of the standard library. [`node`] and [`processes`]
-//! hold the readers of a live node, with the signatures of those for Linux: each fails with [`NEEDS_LINUX`](super::NEEDS_LINUX).
+//! hold the readers of a live node, with the signatures of those for Linux: each fails with
+//! [`NEEDS_LINUX`](super::NEEDS_LINUX).
 
 pub mod node;
 pub mod open;

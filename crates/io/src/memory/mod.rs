@@ -46,7 +46,7 @@ pub fn received(source: &str, bytes: usize) {
     }
 }
 
-/// Begins to count anew, for the next question of a process that answers several.
+/// Starts a new count, for the next question of a process that answers several.
 pub fn forget_received() {
     RECEIVED.lock().unwrap_or_else(PoisonError::into_inner).clear();
 }

@@ -248,7 +248,7 @@ fn what_comes_twice_is_merged() {
         let list = outer(text).list.into_option().expect("a list");
         list.into_iter().map(|inner| inner.name).collect()
     };
-    // The memory of a list is used again, until it is made anew.
+    // The memory of a list is used again, until it is made again.
     assert_eq!(names(r#"{"list":[{"Name":"a"},{"Name":"b"}],"list":[{}]}"#), ["a"]);
     assert_eq!(
         names(r#"{"list":[{"Name":"a"},{"Name":"b"}],"list":[{}],"list":[{},null,{}]}"#),

@@ -294,7 +294,7 @@ pub struct Loaded {
 }
 
 impl Loaded {
-    /// Counts the custom resources beside the pods of a file. Without any pod, the first one is a problem: it is what the
+    /// Counts the custom resources next to the pods of a file. Without any pod, the first one is a problem: it is what the
     /// file was named for.
     fn count_custom_resources(&mut self, place: &Place) {
         let mut custom = Vec::new();
@@ -430,7 +430,7 @@ pub enum NoteKind {
     NoPods(Object),
     /// A custom resource, which kq does not know.
     CustomResource(Object),
-    /// The custom resources of a file, beside its pods.
+    /// The custom resources of a file, apart from its pods.
     CustomResources {
         /// How many.
         count: usize,

@@ -108,7 +108,7 @@ enum State {
     Head(Vec<u8>),
     /// So much of a payload that is not inspected is still to come.
     Payload(usize),
-    /// A frame with headers, and what came of it.
+    /// A HEADERS frame, before and after rewriting.
     Headers { open: Open, head: [u8; FRAME_HEAD_BYTES], left: usize, payload: Vec<u8> },
     /// Between the frames of a block: the beginning of the head of the next.
     Between { open: Open, head: Vec<u8> },

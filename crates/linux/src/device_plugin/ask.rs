@@ -30,9 +30,9 @@ pub fn ask_options(socket: &Path, deadline: Duration) -> Result<PluginOptions, S
     within(deadline, options(socket))
 }
 
-/// Asks a plugin which devices it prefers (`GetPreferredAllocation`); `None` is an answer without a
-/// container, and an error inside is what the plugin said. Blocks until the deadline at most.
-/// Fails with what is in the way of an answer, which is kq's own trouble and not the kubelet's.
+/// Asks a plugin which devices it prefers (`GetPreferredAllocation`); `None` is an answer without a container, and an
+/// error inside is what the plugin said. Blocks until the deadline at most. Fails if kq gets no answer; the kubelet is
+/// not affected.
 pub fn ask_preferred(
     socket: &Path,
     available: &DeviceSet,

@@ -35,7 +35,7 @@ pub struct PluginClient {
 impl PluginClient {
     /// Connects to a plugin's socket, and tries again until the time is up: a plugin may register before it
     /// listens.
-    /// Fails in the words of grpc-go, which never tells why: `context deadline exceeded`. The second text
+    /// Fails in the words of grpc-go, which never says why: `context deadline exceeded`. The second text
     /// is what was in the way.
     pub async fn dial(socket: &Path, patience: Duration) -> Result<Self, (String, String)> {
         let end = Instant::now() + patience;
@@ -197,7 +197,7 @@ pub enum Greeting {
     Wrong,
 }
 
-/// A connection that tells when the server has greeted.
+/// A connection that reports the server's greeting.
 #[derive(Debug)]
 pub struct Greeted {
     stream: UnixStream,

@@ -149,7 +149,7 @@ impl Caller {
     }
 }
 
-/// Serves the socket, a task for each caller. Those who say nothing keep nobody out, and what they may say
+/// Serves the socket, a task for each caller. Silent callers keep no other out, and what they may say
 /// together is bounded; whoever takes what is said bounds those that wait for an answer. `answering` is held for
 /// each of these.
 pub(super) async fn serve_control(

@@ -70,7 +70,7 @@ pub enum FolderError {
         /// How that is known.
         reason: String,
     },
-    /// Somebody else stands in already.
+    /// Another process stands in already.
     #[error("another process listens on {socket}")]
     Taken { socket: String },
     /// Another fake kubelet works there.

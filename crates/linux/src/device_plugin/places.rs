@@ -77,7 +77,7 @@ impl Places {
         }
     }
 
-    /// Ends the connection that has been silent for longest; tells whether there was one.
+    /// Ends the connection that has been silent for longest; returns true if there was one.
     pub(super) fn end_silent(&self) -> bool {
         let mut table = self.table.lock();
         let silent = table.1.iter().find(|(_, place)| place.busy == 0 && place.task.is_some());

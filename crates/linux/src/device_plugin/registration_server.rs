@@ -102,7 +102,7 @@ pub enum Incoming {
         /// How.
         reason: String,
     },
-    /// Somebody asks for something.
+    /// A request arrives.
     Control {
         /// One line of JSON.
         request: Vec<u8>,

@@ -98,7 +98,7 @@ impl Registered {
 
     /// Adds the socket of a plugin, and writes the list where it is new.
     pub fn add(&mut self, endpoint: &str) -> Result<(), ReplaceError> {
-        // A socket in another folder is not removed by anybody.
+        // A socket in another folder is not removed.
         if endpoint.contains('/') || self.names.contains(endpoint) {
             return Ok(());
         }

@@ -69,7 +69,7 @@ pub struct Diagnosis {
     pub file: Option<FileId>,
 }
 
-/// A file, by whatever path: its device and the lower half of its inode, as the kernel tells them.
+/// A file, by whatever path: its device and the lower half of its inode, as the kernel reports them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileId {
     device: u32,

@@ -1,5 +1,5 @@
-//! What h2 sends, with the header blocks of Go's client in the place of its own: other order, other
-//! indexes; and errors of the kernel in the words of Go.
+//! Replaces the header blocks of h2 by those of Go's client (other order, other indexes), and words the kernel's errors
+//! as Go does.
 
 use crate::http2::{
     CONTINUATION, END_HEADERS, Encoder, FRAME_HEAD_BYTES, HEADERS, PREFACE_BYTES, frame_head,

@@ -45,7 +45,7 @@ const LEAST_PER_ADDRESS: Duration = Duration::from_secs(2);
 pub struct Dialed {
     /// The connection.
     pub stream: TcpStream,
-    /// How long the name was looked up; nearly nothing for an address.
+    /// Duration of the name lookup; near zero for an address.
     pub lookup: Duration,
     /// How long connecting took.
     pub connect: Duration,

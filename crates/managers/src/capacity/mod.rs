@@ -34,9 +34,9 @@ pub struct Offered {
     pub capacity: Option<Count>,
     /// The healthy ones.
     pub allocatable: Option<Count>,
-    /// The devices in use; `None`: unknown.
+    /// The devices in use; null: unknown.
     pub allocated: Option<usize>,
-    /// What the Node object says; `None`: there is none, or it does not name the resource.
+    /// The amount in the Node object; null: there is no object, or it does not name the resource.
     pub node: Option<NodeSays>,
     /// How the resource stands with the kubelet.
     pub state: State,
@@ -88,7 +88,7 @@ pub enum State {
     Unknown,
 }
 
-/// Beside the devices, what the answer depends on.
+/// What the answer depends on, apart from the devices.
 #[derive(Clone, Copy, Debug)]
 pub struct Around<'a> {
     /// The Node object.

@@ -97,7 +97,7 @@ fn used_by(state: &ManagerState, resource: &str, id: &str) -> Vec<String> {
     holding.map(|(key, _)| format!("{}/{}", key.pod_uid, key.container_name)).collect()
 }
 
-/// Returns what is odd about a list: what the kubelet takes without a word, and hardly anybody means.
+/// Returns what is odd about a list: what the kubelet accepts silently, and is rarely meant.
 pub(super) fn oddities(list: &[Device]) -> Vec<String> {
     let mut odd = Vec::new();
     let mut seen = BTreeSet::new();

@@ -56,7 +56,7 @@ pub enum Event {
         /// The name of the socket, or of a file half-written.
         name: String,
     },
-    /// Somebody who never registered here listens on a socket in the folder.
+    /// A process that never registered here listens on a socket in the folder.
     #[text(
         "LEFT {name}: a process listens there that never registered here; a starting kubelet \
          removes it. A plugin registers when it notices that there is a new kubelet.sock"
@@ -188,7 +188,7 @@ pub enum Event {
         /// How many changes are not shown.
         changes: usize,
     },
-    /// A plugin does what hardly anybody means.
+    /// A plugin does what is rarely meant.
     #[text("ODD {resource} {text}")]
     Odd { resource: String, text: String },
     /// A plugin is gone.

@@ -48,7 +48,7 @@ pub struct ContainerAllocation {
     pub name: String,
     /// `init`, `sidecar`, `app`.
     pub kind: String,
-    /// What the topology manager decided; `None`: its policy is none.
+    /// What the topology manager decided; null: its policy is none.
     pub affinity: Option<Affinity>,
     /// Its devices.
     pub resources: Vec<GivenResource>,
@@ -56,7 +56,7 @@ pub struct ContainerAllocation {
     pub unregistered: Vec<Unregistered>,
     /// Why it got none, in the kubelet's words.
     pub error: Option<String>,
-    /// The settings for the runtime; `None`: the plugins gave none.
+    /// The settings for the runtime; null: the plugins gave none.
     pub gets: Option<ContainerAllocateResponse>,
     /// The calls before it starts.
     pub pre_start: Vec<PreStart>,
@@ -66,7 +66,7 @@ pub struct ContainerAllocation {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Affinity {
-    /// The nodes; `None`: they do not matter.
+    /// The nodes; null: they do not matter.
     pub numa_nodes: Option<Vec<i64>>,
     /// All hints agree on them.
     pub preferred: bool,
@@ -101,7 +101,7 @@ pub struct AllocatedDevice {
 #[serde(rename_all = "camelCase")]
 pub struct PreStart {
     pub resource: String,
-    /// Why the container does not start, in the kubelet's words; `None`: it may.
+    /// Why the container does not start, in the kubelet's words; null: it may.
     pub error: Option<String>,
 }
 

@@ -8,7 +8,7 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Where the checkpoint has devices without a NUMA node (`nodeWithoutTopology`). Every other number is one
-/// to the kubelet, and is told as it is.
+/// to the kubelet, and is reported as it is.
 const NO_NODE: i64 = -1;
 
 /// What a container is in its pod.
@@ -95,12 +95,12 @@ pub(super) struct Holder<'a> {
     pub is_told: bool,
 }
 
-/// The devices that anybody has, with the pods.
+/// The devices in use, with the pods.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Holdings<'a> {
     pub devices: BTreeMap<Key<'a>, Holding<'a>>,
     pub holders: BTreeMap<PodKey<'a>, Holder<'a>>,
-    /// What only a checkpoint says that the kubelet rejects, where the kubelet itself tells.
+    /// The records of a rejected checkpoint alone, where the kubelet itself reports.
     pub only_in_damaged: BTreeSet<Key<'a>>,
 }
 
@@ -112,7 +112,7 @@ impl<'a> Holdings<'a> {
         pods: &NodePods<'a>,
     ) -> Self {
         let mut all = Self::default();
-        // What the kubelet rejects decides nothing where it tells itself.
+        // What the kubelet rejects decides nothing where it reports itself.
         let (decides, damaged) = match checkpoint.filter(|read| read.error.is_some()) {
             Some(damaged) if told.is_some() => (None, Some(damaged)),
             _ => (checkpoint, None),

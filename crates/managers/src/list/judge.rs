@@ -112,7 +112,7 @@ fn registered(read: &CheckpointFact) -> BTreeMap<&str, BTreeSet<&str>> {
         .collect()
 }
 
-/// Returns everything that is the matter, the worst first; what is as it should be says why.
+/// Returns all findings, worst first; a consistent device gets the reason why.
 pub(super) fn judge<'h>(
     key: &Key<'h>,
     holding: &Holding<'_>,

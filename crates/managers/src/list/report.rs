@@ -111,7 +111,7 @@ pub struct PodRef<'a> {
     pub namespace: &'a str,
     /// The name; empty: not known.
     pub name: &'a str,
-    /// The UID under which the kubelet runs it; `None`: unknown.
+    /// The UID under which the kubelet runs it; null: unknown.
     pub uid: Option<&'a str>,
 }
 
@@ -144,11 +144,11 @@ pub struct DeviceRow<'a> {
     pub health_because: Worded<HealthReason>,
     /// The worst of what is the matter.
     pub state: State,
-    /// All that is the matter, the worst first.
+    /// All findings, worst first.
     pub findings: Vec<Finding>,
-    /// The checkpoint has it; `None`: not asked, or not to be had.
+    /// The checkpoint has it; null: not queried, or unavailable.
     pub in_checkpoint: Option<bool>,
-    /// The kubelet tells of it; `None`: not asked, or not to be had.
+    /// The pod-resources API lists it; null: not queried, or unavailable.
     pub in_pod_resources: Option<bool>,
 }
 

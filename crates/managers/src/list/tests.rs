@@ -58,7 +58,7 @@ fn checkpoint(lines: &[&str]) -> CheckpointFact {
         .expect("a checkpoint")
 }
 
-/// What the kubelet tells, of lines `POD CONTAINER ID...`, and which devices are healthy.
+/// What the kubelet reports, of lines `POD CONTAINER ID...`, and which devices are healthy.
 fn told(lines: &[&str], healthy: &[&str]) -> PodResources {
     let devices = |ids: &[&str], numa| ContainerDevices {
         resource_name: RESOURCE.to_owned(),
@@ -112,7 +112,7 @@ fn states(list: &DeviceList) -> Vec<String> {
 fn devices_are_in_the_state_that_the_sources_say() {
     let all: &[&str] = &["a", "b", "c"];
     let app = || pod("p", "Running", &["app c 1"]);
-    // A name, the pods, the checkpoint, what the kubelet tells, the healthy devices, the states.
+    // A name, the pods, the checkpoint, what the kubelet reports, the healthy devices, the states.
     type Row<'r> =
         (&'r str, Vec<Object>, &'r [&'r str], &'r [&'r str], &'r [&'r str], &'r [&'r str]);
     let rows: &[Row<'_>] = &[

@@ -55,7 +55,7 @@ pub struct ManagerState {
     pub endpoints: BTreeMap<String, Endpoint>,
     /// Who has what.
     pub pod_devices: PodDevices,
-    /// What init containers of the pod that is admitted leave to the next (`devicesToReuse`), by pod and
+    /// Devices of finished init containers that later containers of the pod may reuse (`devicesToReuse`), by pod and
     /// resource.
     pub reusable: BTreeMap<String, BTreeMap<String, DeviceSet>>,
 }

@@ -32,7 +32,7 @@ pub enum Allocated {
     NoContainer,
 }
 
-/// The plugins, as the device manager asks them. Errors are texts as gRPC tells them.
+/// The plugins, as the device manager asks them. Errors are texts as gRPC reports them.
 ///
 /// The kubelet holds no lock while it waits for an answer: plugins register, list and go meanwhile. So each
 /// call comes with the state, for a caller that lets that happen.

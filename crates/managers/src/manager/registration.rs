@@ -31,7 +31,7 @@ pub enum RegistrationError {
     /// The same, of a plugin that was found by its socket.
     #[error("invalid name of device plugin socket: the ResourceName {} is invalid", quote(_0))]
     NameOfSocket(String),
-    /// Nobody answers on its socket: the error of the connection (`errFailedToDialDevicePlugin`).
+    /// No process answers on its socket: the error of the connection (`errFailedToDialDevicePlugin`).
     #[error("failed to dial device plugin: {_0}")]
     Dial(String),
     /// It cannot say what it offers: the error of the call.

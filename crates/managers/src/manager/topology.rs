@@ -22,7 +22,7 @@ pub struct TopologyManager {
 pub struct TopologyDecision {
     /// What the devices say.
     pub hints: Hints,
-    /// The nodes; `None`: they do not matter.
+    /// The nodes; null: they do not matter.
     pub numa_nodes: Option<NumaNodes>,
     /// All agreed on them.
     pub preferred: bool,

@@ -135,7 +135,7 @@ pub struct PlannedPod {
     pub uid: String,
     /// Where it is from.
     pub source: String,
-    /// What becomes of what it has; `None`: it has no devices yet.
+    /// The fate of its devices; null: it has none yet.
     pub outlook: Option<RestartEffect>,
     /// What else may become of it, as chance decides.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -134,7 +134,7 @@ fn outlook(
                 resource: key.resource_name.clone(),
                 numa_nodes: nodes.into_iter().collect(),
                 runs: now.running.contains(&(uid.to_owned(), container.name.clone())),
-                // A kubelet that starts calls none healthy; that tells nothing of a device.
+                // A kubelet that starts calls none healthy; that says nothing about a device.
                 unhealthy: match restart {
                     true => DeviceSet::new(),
                     false => devices

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 pub struct DevicePlugins {
     /// The folder of plugins that register themselves.
     pub folder: String,
-    /// The process of the kubelet; `None`: none was found.
+    /// The process of the kubelet; null: none was found.
     pub kubelet: Option<i32>,
     /// What is in the folders.
     pub sockets: Vec<PluginSocket>,
@@ -33,11 +33,11 @@ pub struct PluginSocket {
     /// In which folder.
     pub place: Place,
     pub kind: SocketKind,
-    /// Somebody listens; `Err`: why that is not known.
+    /// A process listens; `Err`: why that is unknown.
     #[serde(serialize_with = "known")]
     #[schemars(with = "Known<bool>")]
     pub listening: Result<bool, String>,
-    /// It answered what it was asked; `None`: it was asked nothing.
+    /// It answered what it was asked; null: it was asked nothing.
     pub answers: Option<bool>,
     /// Who is connected; else why that is not known.
     #[serde(serialize_with = "known")]
@@ -47,7 +47,7 @@ pub struct PluginSocket {
     #[serde(serialize_with = "known")]
     #[schemars(with = "Known<PluginOptions>")]
     pub options: Result<PluginOptions, String>,
-    /// Who it says that it is, where it is asked.
+    /// The identity that it reports; null: not queried.
     pub info: Option<PluginInfo>,
     /// The resource that it offers; `Err`: why that is not known.
     #[serde(serialize_with = "known")]
@@ -55,7 +55,7 @@ pub struct PluginSocket {
     pub resource: Result<String, String>,
     /// How the resource is known.
     pub resource_because: Option<String>,
-    /// Nobody said so: it is the only one that is left, by a file that may be old.
+    /// Inferred: it is the only one that is left, by a file that may be old.
     pub resource_is_guess: bool,
 }
 
@@ -90,7 +90,7 @@ pub enum SocketKind {
 pub struct Connections {
     /// How many there are.
     pub count: usize,
-    /// The kubelet is among them; `None`: their processes are unknown.
+    /// The kubelet is among them; null: their processes are unknown.
     pub kubelet: Option<bool>,
     /// Who holds the other ends, as far as it can be seen.
     pub peers: Vec<Process>,
@@ -98,7 +98,7 @@ pub struct Connections {
     pub listeners: Vec<Process>,
 }
 
-/// Who a plugin of `plugins_registry` says that it is.
+/// The identity that a plugin in `plugins_registry` reports.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PluginInfo {
@@ -118,7 +118,7 @@ pub struct PluginInfo {
 pub struct ResourceState {
     /// It has been registered: its name is in the checkpoint, or a fake kubelet says so.
     pub is_registered: bool,
-    /// How many devices are healthy; `None`: unknown.
+    /// How many devices are healthy; null: unknown.
     pub healthy: Option<usize>,
     /// That is what is now; a file says what was when it was written.
     pub is_live: bool,

@@ -9,7 +9,7 @@ use kq_facts::node_pods::NodePods;
 use kq_facts::pod_resources::PodResources;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Takes the records that the kubelet tells of, where the checkpoint is unavailable.
+/// Takes the records that the kubelet reports, where the checkpoint is unavailable.
 pub(super) fn without_checkpoint(
     checkpoint: &Lookup<CheckpointFact>,
     told: Option<&PodResources>,
@@ -32,7 +32,7 @@ pub(super) fn without_checkpoint(
     told_alone(told, pods, &why, assembled, basis);
 }
 
-/// Takes the records that the kubelet tells of, and those alone: why the checkpoint is none.
+/// Takes the records that the kubelet reports alone, with the reason why the checkpoint is unusable.
 pub(super) fn told_alone(
     told: &PodResources,
     pods: &NodePods<'_>,
@@ -51,7 +51,7 @@ pub(super) fn told_alone(
     assembled.state.allocated = assembled.state.pod_devices.allocated();
 }
 
-/// Adds what the kubelet tells of to the records of the checkpoint: its memory decides what is free, and
+/// Adds what the kubelet reports to the records of the checkpoint: its memory decides what is free, and
 /// the file may be older. What a kubelet that starts restores stays what the file says.
 pub(super) fn add_told(
     told: &PodResources,

@@ -32,7 +32,7 @@ pub struct ReconstructedManager {
     pub sources: BTreeMap<String, DeviceSource>,
     /// Why the devices are unknown, except those from `--devices`; `None`: they are known.
     pub unknown_devices: Option<String>,
-    /// Nobody can say which devices are in use.
+    /// The devices in use are unknown.
     pub unknown_use: bool,
 }
 
@@ -76,7 +76,7 @@ pub fn assemble(
     if let Some(fact) = checkpoint {
         restore(fact, told.is_none(), &mut assembled, basis);
         match (told, &fact.error) {
-            // What it does not take decides nothing where the kubelet tells.
+            // What it does not take decides nothing where the kubelet reports.
             (Some(told), Some(error)) => {
                 told_alone(told, pods, &unsound(error), &mut assembled, basis);
             }
@@ -153,8 +153,7 @@ fn unsound(error: &str) -> String {
     format!("it is not sound ({error})")
 }
 
-/// Takes the records of the checkpoint; those of a rejected one only where no other source
-/// tells.
+/// Takes the records of the checkpoint; those of a rejected one only without another source.
 fn restore(
     fact: &CheckpointFact,
     is_alone: bool,

@@ -32,7 +32,7 @@ pub struct DeviceRepair {
     pub restored: Option<FlippedBit>,
     /// The checksum of what is written.
     pub checksum: u32,
-    /// What was done; `None`: nothing was written.
+    /// What was done; null: nothing was written.
     pub done: Option<Done>,
     /// What the answer rests on.
     #[serde(flatten)]

@@ -306,7 +306,7 @@ fn a_request_removes_what_it_names_and_nothing_in_use() {
 
 #[test]
 fn one_flipped_bit_is_put_back_and_no_other_is_blessed() {
-    // As no kubelet writes it, so that the very bytes are told from such as mean the same.
+    // As no kubelet writes it, so that the same bytes differ from equivalent ones.
     let sound = DeviceCheckpoint { entries: Some(vec![entry("u1", "a", "d1")]), ..three() };
     let sound = String::from_utf8(sound.to_bytes()).expect("text").replace(":{", ": {");
     let snapshot = snapshot();

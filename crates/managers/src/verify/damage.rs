@@ -89,7 +89,7 @@ impl Damage {
     }
 
     /// Returns the damage of bytes that the kubelet rejects. `error`: why they cannot be read, where
-    /// not all in them has the type that it should have. `is_right` tells whether the kubelet would take
+    /// not all in them has the type that it should have. `is_right` returns true if the kubelet would take
     /// others.
     pub(super) fn of(
         file: StateFile,

@@ -191,7 +191,7 @@ fn shown(name: &str) -> &str {
 
 /// Finds devices that stand under other NUMA nodes in other entries.
 fn numa_nodes(fact: &CheckpointFact, findings: &mut Findings<'_>) {
-    // One list of all devices, as there may be a hundred thousand.
+    // One list of all devices, because there may be 100,000.
     let mut places: Vec<(&str, &str, usize, i64)> = Vec::new();
     for (at, entry) in fact.entries.iter().enumerate() {
         for (node, ids) in entry.device_ids.iter() {
@@ -240,7 +240,7 @@ fn not_registered(fact: &CheckpointFact, findings: &mut Findings<'_>) {
 /// Finds devices that two containers have which may not share. Of a pod, an init container that is no
 /// sidecar leaves its devices to those after it.
 fn doubles(fact: &CheckpointFact, known: &VerifyContext<'_>, findings: &mut Findings<'_>) {
-    // One list of all devices, as there may be a hundred thousand.
+    // One list of all devices, because there may be 100,000.
     let mut held: Vec<(&str, &str, &str, &str)> = Vec::new();
     for entry in &fact.entries {
         let (pod, container) = (&*entry.pod_uid, &*entry.container_name);

@@ -1,4 +1,4 @@
-//! Sound files of a kubelet with other gates, or of another version: nobody has edited them.
+//! Sound files of a kubelet with other gates, or of another version: they were not edited.
 
 use super::file::VerifyContext;
 use super::report::{FileVerdict, NextStart, Verdict};

@@ -33,7 +33,7 @@ pub enum Verdict {
     Unknown,
     /// It could not be read.
     Unreadable,
-    /// Nothing tells which file it is.
+    /// The kind of file is not recognised.
     Unrecognised,
     /// It is not among the facts that were stored.
     Unrecorded,
@@ -43,7 +43,7 @@ pub enum Verdict {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FileVerdict {
-    /// Which file it is; `None`: nothing tells.
+    /// The kind of file; null: not recognised.
     pub file: Option<StateFile>,
     /// Where it is, as it was named.
     pub path: String,

@@ -1,4 +1,4 @@
-//! The layout of JSON: the bytes of serde_json's own, in fewer and cheaper writes.
+//! The layout of JSON: the same bytes as serde_json's, with fewer writes.
 //!
 //! An answer may have millions of lines. serde_json writes each level of an indentation and each quote alone, and each
 //! such write is a call of `memcpy`, which takes musl as long as a hundred bytes.

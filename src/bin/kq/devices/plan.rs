@@ -142,7 +142,7 @@ impl Args {
             }
             None => None,
         };
-        // For a pod of the node they stand beside what the node says.
+        // For a pod of the node they stand next to what the node says.
         let stand_alone = self.devices.devices.is_some() && from_file.is_some();
         let needs =
             self.node.needs_with_given(stand_alone, device_plan_needs(self.kubelet_restart));

@@ -139,7 +139,7 @@ fn parse_question(text: &str) -> Result<SnapshotQuestion, String> {
 }
 
 impl WorkArgs {
-    /// Answers until nobody asks. The exit codes of the command are a part of what is written.
+    /// Answers until no question comes. The exit codes of the command are a part of what is written.
     fn run(self) -> Result<Code, Failure> {
         let command = Question::known(self.question.words.clone());
         let mut worker = SnapshotWorker::new(&self.question)?;

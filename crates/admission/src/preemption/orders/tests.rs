@@ -6,7 +6,7 @@ use crate::preemption::restart_order;
 use crate::qualified;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Checks that refuse nobody.
+/// Checks that refuse no pod.
 #[derive(Clone)]
 struct NoChecks;
 
@@ -39,7 +39,7 @@ struct Room {
     pods: i64,
 }
 
-/// What becomes of a pod in some order: how much of which resource was used when it was refused, and for whom it was
+/// The fate of a pod in some order: how much of which resource was used when it was refused, and for which pod it was
 /// killed.
 #[derive(Debug, Default, PartialEq)]
 struct Ends {

@@ -203,7 +203,7 @@ impl fmt::Display for Cause {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Preemptor {
-    /// As NAMESPACE/NAME, or what else it is called; `None`: only its UID is known.
+    /// NAMESPACE/NAME, or another name; null: only its UID is known.
     pub pod: Option<String>,
     /// Its UID, where it is known.
     pub uid: Option<String>,
@@ -221,7 +221,7 @@ pub struct Preemptor {
 pub struct Evidence {
     /// Where from.
     pub source: EvidenceSource,
-    /// When; `None`: it does not say, or in a way that cannot be compared.
+    /// The time; null: not reported, or not comparable.
     pub at: Option<Timestamp>,
     /// What it says.
     pub says: String,

@@ -34,7 +34,7 @@ pub(super) enum Sequel {
     NotCarriedOut,
 }
 
-/// What is observed of a pod beside one piece of evidence.
+/// The observations of a pod apart from one piece of evidence.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Observations<'t> {
     pub(super) pod: Option<&'t Pod>,

@@ -29,7 +29,7 @@ const MAX_OUTPUT: u64 = 1 << 20;
 /// The time of a run, for each second that a request may take.
 const TIMES: u32 = 20;
 
-/// The longest run where nobody is asked for anything.
+/// The longest run without a question to the user.
 const LONGEST: Duration = Duration::from_secs(60);
 
 /// The longest run that a person may have to answer, in a terminal or in a browser.

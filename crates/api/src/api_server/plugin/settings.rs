@@ -13,7 +13,7 @@ use std::time::Duration;
 const VERSIONS: [&str; 2] =
     ["client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1"];
 
-/// The variable with which a plugin is told of the run.
+/// The variable that describes the run to a plugin.
 const EXEC_INFO: &str = "KUBERNETES_EXEC_INFO";
 
 /// The extension of a cluster that is for plugins.
@@ -29,7 +29,7 @@ pub(super) enum InteractiveMode {
     Always,
 }
 
-/// The cluster that a plugin is told of.
+/// The cluster in the input of a plugin.
 pub(in crate::api_server) struct PluginCluster<'a> {
     pub(in crate::api_server) cluster: &'a Cluster,
     /// Its authorities in PEM, if it has its own.
@@ -152,7 +152,7 @@ impl Settings {
 }
 
 impl PluginCluster<'_> {
-    /// Returns what the plugin is told (`Cluster` of `pkg/apis/clientauthentication/v1/types.go`).
+    /// Returns the input of the plugin (`Cluster` of `pkg/apis/clientauthentication/v1/types.go`).
     fn to_json(&self) -> Value {
         let Self { cluster, authority } = self;
         let extensions = cluster.extensions.iter().flatten();

@@ -102,8 +102,7 @@ pub fn values(examined: CheckInput<'_>) -> Check {
     check.with(json!({ "verdicts": summary })).from(source)
 }
 
-/// Checks that the kubelet can read what it remembers: it does not start, or forgets who has which
-/// CPUs and devices, when one of its files is cut short.
+/// Checks the state files. With a damaged one the kubelet does not start, or loses the allocations of CPUs and devices.
 pub fn files(examined: CheckInput<'_>) -> Check {
     const NAME: &str = "state-files";
     let Some(state) = &examined.snapshot.state_files else {

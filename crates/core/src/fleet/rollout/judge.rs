@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 /// The flags that supply the budgets.
 const FLAGS: [&str; 2] = ["--pdbs FILE", "--context NAME"];
 
-/// What is taken for granted between waves.
+/// The assumption between two waves.
 const RECOVERS: &str = "before a wave begins, the pods of the waves before it are ready again, on their nodes or on others";
 
 /// The answers so far. The pods of a node are counted as they arrive, and not kept.

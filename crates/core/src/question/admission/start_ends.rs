@@ -259,7 +259,7 @@ impl StartEnd {
         self.cause = Some(cause);
     }
 
-    /// Returns the ends beside the usual one.
+    /// Returns the ends other than the usual one.
     fn otherwise(self) -> Option<Otherwise> {
         let depends_on = self.cause?.to_string();
         let results = self.results.into_iter().skip(1).collect();

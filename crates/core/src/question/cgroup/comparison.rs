@@ -256,7 +256,7 @@ impl Compared {
             .value()
             .is_none_or(|tree| live.roots.iter().any(|(_, root)| tree.get(root).is_some()));
         if kubelet.found.is_none() && !kubelet.was_not_queried() && !has_root {
-            // A kubelet that starts makes it: nobody has taken it away.
+            // A kubelet that starts makes it: it was not removed.
             return Err(Failure::missing(anyhow!(
                 "no kubelet runs, and there is no cgroup of all pods"
             )));

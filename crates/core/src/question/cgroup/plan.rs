@@ -185,13 +185,13 @@ impl PlanInput {
         plan(&self.pods, &self.node, self.runtimes.clone()).map_err(Failure::usage)
     }
 
-    /// Takes out of a plan what is not known of a live node. Of a node that is made up of files, what no
-    /// file says is the kubelet's default.
+    /// Removes values that depend on unknown facts of a live node. For a node from files, omitted settings have the
+    /// kubelet's defaults.
     pub fn withhold(&self, plan: &mut Plan<'_>) {
         plan.withhold(self.knowledge.clone());
     }
 
-    /// Leaves of a plan what was asked about.
+    /// Keeps the selected pods.
     pub fn select(&self, plan: &mut Plan<'_>) {
         select(&mut plan.roots, &self.selection);
     }

@@ -29,14 +29,14 @@ use kq_managers::reconstruct::{
 use kq_managers::topology_manager::HintProvider;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What is taken for granted of a kubelet that starts.
+/// An assumption about a starting kubelet.
 pub const BEFORE_ALL_SOURCES: &str = "the kubelet admits the pods before it has heard from all its sources of \
                                       pods, and finds the containers running that run now";
 
-/// What is taken for granted where not all devices in use are known.
+/// The assumption where not all devices in use are known.
 pub const NO_OTHER_USE: &str = "no other device is in use than is known (--checkpoint)";
 
-/// The UID of a pod that has none, as it is to come.
+/// Placeholder UID of a future pod.
 pub const NEW: &str = "kq-1";
 
 /// When device plugins register with a kubelet that starts.
@@ -93,7 +93,7 @@ impl Known {
         let ReconstructedManager { state, restored, registered, .. } = assembled;
         let (restored, registered) = match checkpoint {
             Some(_) => (restored, registered),
-            // What the kubelet tells is what it wrote down.
+            // The kubelet reports what it recorded.
             None => (state.pod_devices.clone(), state.healthy.keys().cloned().collect()),
         };
         let no_checkpoint = checkpoint.is_some_and(|fact| fact.absent);
@@ -243,7 +243,7 @@ impl DeviceQuestion<'_> {
         }
     }
 
-    /// Returns what is known of the devices: what the kubelet remembers or tells, else what the Node object
+    /// Returns what is known of the devices: what the kubelet records or reports, else what the Node object
     /// counts.
     fn known<'p>(
         &self,

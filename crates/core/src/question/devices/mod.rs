@@ -8,7 +8,7 @@ pub mod capacity;
 pub mod list;
 /// The pods of a manifest.
 mod manifest;
-/// The effects of a start beside the planned one.
+/// The effects of a start other than the planned one.
 mod other_starts;
 /// The devices that pods would get.
 pub mod plan;

@@ -1,4 +1,4 @@
-//! The other effects that a start of the kubelet may have on pods with devices, beside that of a plan.
+//! The other effects that a start of the kubelet may have on pods with devices, apart from that of a plan.
 
 use super::admission::restarted_containers;
 use crate::what_if::OpenCause;

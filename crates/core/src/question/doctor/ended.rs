@@ -114,7 +114,7 @@ fn sandboxes(node: &Node) -> Option<BTreeSet<&str>> {
 
 /// Returns how a component ended a pod, as `kq preempt why` finds it.
 fn end(pod: &Pod, events: &[&PodEvent], now: Timestamp) -> Option<Ended> {
-    // A victim whose containers exit with 0 has succeeded, and its condition alone tells of the end.
+    // A victim whose containers exit with 0 has succeeded, and only its condition shows the end.
     let was_disrupted = || {
         let mut conditions = pod.status.conditions.iter();
         conditions.any(|it| it.kind == DisruptionTarget::TYPE && it.status == "True")

@@ -170,7 +170,7 @@ fn certificates(snapshot: &Snapshot, now: Timestamp) -> Vec<NodeFinding> {
     findings
 }
 
-/// Returns true if a certificate should have been renewed. Nobody renews an authority by a rule.
+/// Returns true if a certificate should have been renewed. No rule renews an authority.
 fn ends_soon(certificate: &Certificate, seconds_left: i64) -> bool {
     match certificate.usage {
         CertificateUsage::Client | CertificateUsage::Serving => {

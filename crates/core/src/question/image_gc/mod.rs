@@ -66,7 +66,7 @@ pub struct ImageGcAnswer {
     /// What goes and what stays.
     #[serde(flatten)]
     pub plan: ImageGcPlan,
-    /// What the eviction manager makes of the disks.
+    /// The eviction manager's view of the disks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pressure: Option<Pressure>,
 }
@@ -176,7 +176,7 @@ pub fn plan_collection(
     Ok(plan_under(node, trigger, image_fs, None, kept)?.plan)
 }
 
-/// Plans a collection, under the pressure that there is where that is looked at, and else under any.
+/// Plans a collection; with `facts` under the measured pressure, else assuming a crossed threshold.
 fn plan_under(
     node: &Node,
     trigger: Trigger,

@@ -264,7 +264,7 @@ fn forget_defaults(state: &mut NodeState, from: KubeletVersion, to: KubeletVersi
     forgotten
 }
 
-/// Stops every container, in each source that tells what runs: after a boot the runtime lists none that runs.
+/// Stops every container, in each source of running containers: after a boot the runtime lists none that runs.
 fn stop_containers(state: &mut NodeState) {
     if let Some(files) = &mut state.snapshot.start_files.found {
         files.value.forget_sockets();

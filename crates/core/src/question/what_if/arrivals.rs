@@ -60,7 +60,7 @@ pub struct Victim {
 struct OneOrder {
     /// The new pods, with their refusals.
     new: BTreeMap<String, Option<(String, String)>>,
-    /// The pods that were killed, for whom, and those that may have been instead.
+    /// The killed pods, each with the pod that it was killed for, and possible victims instead.
     killed: BTreeMap<String, String>,
     possible: BTreeMap<String, String>,
     certain: BTreeSet<String>,
@@ -80,7 +80,7 @@ impl Arrivals {
     ) -> Result<Self, Failure> {
         let names: Vec<String> = new.iter().cloned().collect();
         let first = OneOrder::of(about, &names, &BTreeSet::new(), Some(basis))?;
-        // A pod that is refused as the first one is refused as a later one too, where nobody makes room.
+        // A pod that is refused as the first one is refused as a later one too, where no pod makes room.
         let never = never(about, &names, &first)?;
         let rest: Vec<String> = names.iter().filter(|it| !never.contains(*it)).cloned().collect();
         let is_admitted = |name: &String| first.new.get(name).is_some_and(Option::is_none);

@@ -122,7 +122,7 @@ impl Transition<'_> {
 }
 
 impl Transition<'_> {
-    /// Returns the shortages that the changes make, or make larger. Whom the kubelet evicts for the others is no effect of
+    /// Returns the shortages that the changes make, or make larger. The pods that the kubelet evicts for the others is no effect of
     /// them.
     fn new_shortages(&self, node: &Node, basis: &mut Basis) -> Vec<Shortage> {
         let before = self.before.kubelet().map(|node| shortages(node)).unwrap_or_default();

@@ -38,7 +38,7 @@ fn limit_pods(state: &mut NodeState, more: i64) {
 }
 
 /// Returns true if a kubelet that starts reports other amounts than the Node object has, by its configuration: fewer, as it may
-/// reserve more than is known, or another number of pods. A Node object beside files alone may be one that was written for the
+/// reserve more than is known, or another number of pods. A Node object with files alone may be one that was written for the
 /// question.
 pub fn reports_other_amounts(node: &Node) -> bool {
     let (Ok(settings), Some(object)) = (node.settings(), node.snapshot.node.value()) else {

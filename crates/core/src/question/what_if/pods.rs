@@ -427,7 +427,7 @@ pub(super) fn missing_in(has: &NodeState, lacks: &NodeState) -> BTreeSet<String>
     names(has).difference(&names(lacks)).cloned().collect()
 }
 
-/// Takes back the CPUs of pods that are removed: the CPU manager of the kubelet that runs writes its state file anew within
+/// Takes back the CPUs of pods that are removed: the CPU manager of the kubelet that runs rewrites its state file within
 /// seconds (`reconcileState` in `cpu_manager.go`). The memory manager does so when it admits a pod.
 pub(super) fn take_back(before: &NodeState, after: &mut NodeState) {
     let removed = missing_in(before, after);

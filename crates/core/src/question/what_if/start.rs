@@ -76,7 +76,7 @@ pub fn start(before: &NodeState, after: &mut NodeState, basis: &mut Basis) -> St
 }
 
 /// Gives a kubelet the cgroup driver of its runtime, which is what it was, where nothing but the version of the runtime says that
-/// it tells its own (`getCgroupDriverFromCRI`, `cmd/kubelet/app/server.go`, read in 1.36.2).
+/// it reports its own (`getCgroupDriverFromCRI`, `cmd/kubelet/app/server.go`, read in 1.36.2).
 pub(super) fn take_driver(before: &NodeState, after: &mut NodeState, basis: &mut Basis) {
     let runtime = after.snapshot.runtime.value();
     // What it was asked, it answered or refused.

@@ -133,7 +133,7 @@ impl Transition<'_> {
             let emptier = emptier.as_ref().and_then(|it| it.get(place)).filter(|_| pod.is_none());
             for Value { file, value, guess } in &new.files {
                 let old = old_values.and_then(|it| it.value(file));
-                // What the kubelet did not write has the kernel's value. That of a cgroup that is made anew is known.
+                // What the kubelet did not write has the kernel's value. That of a recreated cgroup is known.
                 let is_anew = pod.is_some() && keeps_version;
                 let anew = || CgroupFile::named(file).filter(|_| is_anew)?.row().untouched;
                 let kernel = match old {

@@ -15,7 +15,7 @@ pub struct Request<'a> {
     /// What ended init containers of the pod leave behind.
     pub reusable: &'a DeviceSet,
     pub affinity: Option<NumaNodes>,
-    /// Nobody knows what the plugin offers.
+    /// The plugin's options are unknown.
     pub unknown_options: bool,
     /// What else could be chosen is not named.
     pub brief: bool,
@@ -39,7 +39,7 @@ struct Open<'a> {
 }
 
 impl<'a> Taking<'a> {
-    /// Takes from a pool until enough are taken, and tells whether they are. Takes the first by id where
+    /// Takes from a pool until enough are taken, and returns true if they are. Takes the first by id where
     /// the kubelet takes any.
     fn take(&mut self, pool: Pool, ids: impl IntoIterator<Item = &'a str>) -> bool {
         let count = usize::try_from(self.needed).unwrap_or(usize::MAX);

@@ -24,7 +24,7 @@ pub struct AllocationContext {
     pub names_types: bool,
     /// Resources whose plugin options are unknown.
     pub unknown_options: BTreeSet<String>,
-    /// Only the decision is wanted: what else could be chosen, and what is left to whom, is not named. Names are as
+    /// Only the decision is wanted: what else could be chosen, and what is left for which pod, is not named. Names are as
     /// many as containers times devices.
     pub brief: bool,
 }
@@ -149,7 +149,7 @@ struct Admission<'a> {
 }
 
 impl Admission<'_> {
-    /// Goes through the resources, and tells whether the checkpoint is written.
+    /// Goes through the resources, and returns true if the checkpoint is written.
     fn resources(
         &mut self,
         reusable: &BTreeMap<String, DeviceSet>,

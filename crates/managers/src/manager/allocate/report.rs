@@ -144,7 +144,7 @@ pub enum Preference {
     NoNeed,
     /// It does not offer to be asked.
     NotOffered,
-    /// Nobody knows whether it offers to be asked, or it was not asked.
+    /// Unknown: whether it offers `GetPreferredAllocation` is unknown, or it was not queried.
     Unknown,
     /// It was asked.
     Answered {

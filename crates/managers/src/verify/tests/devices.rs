@@ -102,7 +102,7 @@ fn who_may_share_a_device_depends_on_the_pods() {
     let both = snapshot(Some(objects::pod("q")));
     let ended = snapshot(Some(objects::pod("q").phase("Succeeded")));
     let nothing = Snapshot::default();
-    // The owners of one device, the node, what is told, how the advice begins.
+    // The owners of one device, the node, the finding, the beginning of the advice.
     type Row<'a> = (&'a [(&'a str, &'a str)], &'a Snapshot, &'a str, &'a str);
     let rows: [Row<'_>; 10] = [
         (&[("p", "c"), ("q", "c")], &both, "CONTRADICTS, ERROR double", "delete one of the pods"),

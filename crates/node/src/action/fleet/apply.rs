@@ -366,7 +366,7 @@ impl NodeChanges<'_> {
         cordoned.map_err(|error| error.reason())
     }
 
-    /// Uncordons a node if kq cordoned it: somebody else may have done so since.
+    /// Uncordons a node if kq cordoned it: another client may have done so since.
     fn uncordon(&self, change: &mut ChangedNode) {
         let node = &change.node;
         let uncordoned = attempt(|| {

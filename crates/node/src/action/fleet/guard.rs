@@ -1,4 +1,4 @@
-//! The guard process of a run: it deletes the pods of a run that ended without doing so, by SIGKILL or for want of memory.
+//! The guard process of a run: it deletes the pods of a run that ended without doing so, by SIGKILL or an OOM kill.
 //! [`CleanPlan`] deletes the pods that outlived their run nevertheless.
 //!
 //! The run reports each pod before it is created and after it was deleted, through a pipe. The end of the pipe is the end of

@@ -3,7 +3,7 @@
 
 use super::UrlProblem;
 
-/// A part of a URL; each has bytes of its own that may stand for themselves.
+/// A part of a URL; each part has its own set of unescaped bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
     Path,

@@ -1,4 +1,4 @@
-//! The clients of containerd's own services, generated from the .proto beside each; asked only to read.
+//! The clients of containerd's own services, generated from the .proto next to each; asked only to read.
 
 #![allow(
     missing_docs,
