@@ -1,7 +1,7 @@
 //! The findings of `kq doctor`, the worst first, each with a link to the picture that it is about.
 
 use super::answers::{Found, NoAnswer, NodePage, doubts, names, no_answer};
-use super::section::{Section, Tone, closed};
+use super::section::{Section, class, closed};
 use super::text::{shown, whole};
 use kq_answer::{Finding, Severity, Subject, Topic};
 use kq_core::question::kinds::NodeChecks;
@@ -40,9 +40,9 @@ pub fn state(items: &[Finding]) -> String {
     if texts.is_empty() { "nothing wrong".to_owned() } else { texts.join(", ") }
 }
 
-/// Returns the worst tone of the findings.
-pub fn worst(items: &[Finding]) -> Tone {
-    items.iter().map(|finding| Tone::of(finding.severity)).min().unwrap_or(Tone::Ok)
+/// Returns the worst severity of the findings.
+pub fn worst(items: &[Finding]) -> Severity {
+    items.iter().map(|finding| finding.severity).min().unwrap_or(Severity::Ok)
 }
 
 /// Counts checks: one may find several things.
@@ -135,7 +135,7 @@ pub fn line(finding: &Finding, more: &Markup) -> Markup {
     let sentences =
         [("Why: ", &finding.why), ("Leads to: ", &finding.leads_to), ("Fix: ", &finding.advice)];
     html! {
-        tr.(Tone::of(finding.severity).class()) data-pod=[pod(finding)] {
+        tr.(class(finding.severity)) data-pod=[pod(finding)] {
             td { span.pill { (finding.severity) } }
             th scope="row" {
                 span.subject { (subject(finding)) }
@@ -224,7 +224,7 @@ pub fn about(page: &NodePage<'_>, id: &str) -> Markup {
     let of = items.filter(|it| it.severity != Severity::Ok && section(it.topic).0 == id);
     html! {
         @for finding in of.take(MOST) {
-            p.chip.(Tone::of(finding.severity).class()) data-pod=[pod(finding)] {
+            p.chip.(class(finding.severity)) data-pod=[pod(finding)] {
                 span.pill { (finding.severity) } " "
                 strong { (subject(finding)) } ": " (shown(&finding.found))
             }

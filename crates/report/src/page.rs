@@ -1,7 +1,7 @@
 //! The page: head with its security policy, table of contents, sections, embedded answers.
 
 use super::answers::{NodeAnswers, NodePage, embed};
-use super::section::{Section, Tone};
+use super::section::{Section, class};
 use super::text::shown;
 use super::{
     cpu, devices, eviction, facts, findings, images, memory, preemption, probes, restart, what_if,
@@ -44,7 +44,7 @@ struct Entry {
     prefix: String,
     name: String,
     at: String,
-    tone: Tone,
+    tone: Severity,
     state: String,
     first: String,
     sections: Vec<(String, String, String)>,
@@ -87,7 +87,7 @@ impl PagePart {
         let first = first.map(|it| format!("{}: {}", findings::subject(it), shown(&it.found)));
         let of_contents = |it: Section| (page.id(it.id), it.title.to_owned(), it.state);
         let entry = Entry {
-            tone: doctor.map_or(Tone::Unknown, findings::worst),
+            tone: doctor.map_or(Severity::Unknown, findings::worst),
             state: state(&page),
             first: first.unwrap_or_default(),
             name: node.name.clone(),
@@ -181,8 +181,8 @@ impl Page {
                 div.scroll tabindex="0" role="region" aria-label="Nodes" { table {
                     caption.vh { "Nodes, those with the worst findings first" }
                     thead { tr { th scope="col" { "Worst" } th scope="col" { "Node" } th scope="col" { "Findings" } th scope="col" { "First" } th scope="col" { "Taken" } } }
-                    tbody { @for entry in &self.nodes { tr.(entry.tone.class()) {
-                        td { span.pill { (word(entry.tone)) } }
+                    tbody { @for entry in &self.nodes { tr.(class(entry.tone)) {
+                        td { span.pill { (entry.tone) } }
                         th scope="row" { a href={ "#" (entry.prefix) "node" } { (shown(&entry.name)) } }
                         td { (entry.state) }
                         td { (entry.first) }
@@ -191,16 +191,6 @@ impl Page {
                 } }
             }
         }
-    }
-}
-
-fn word(tone: Tone) -> &'static str {
-    match tone {
-        Tone::Error => "ERROR",
-        Tone::Unknown => "UNKNOWN",
-        Tone::Warning => "WARNING",
-        Tone::Info => "INFO",
-        Tone::Ok => "OK",
     }
 }
 
@@ -246,7 +236,7 @@ fn header(page: &NodePage<'_>, is_one: bool) -> Markup {
             p.title { span { "as of " time datetime=(shown(&page.node.at)) { (shown(&page.node.at)) } }
                 @for (what, value) in &page.node.title { span { (what) " " (shown(value)) } } }
             p.verdict { @for severity in Severity::ALL.into_iter().filter(|it| number(*it) > 0) {
-                span.pill.(Tone::of(severity).class()) { (number(severity)) " " (severity) }
+                span.pill.(class(severity)) { (number(severity)) " " (severity) }
             } }
             div.glance { @for card in facts::glance(page) {
                 a.card href={ "#" (page.id(card.section)) } {

@@ -3,39 +3,15 @@
 use kq_answer::Severity;
 use kq_output::units::counted;
 use maud::{Markup, html};
-use serde::{Deserialize, Serialize};
 
-/// How a section or a row stands out; the same is said in words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Tone {
-    Error,
-    Unknown,
-    Warning,
-    Info,
-    Ok,
-}
-
-impl Tone {
-    /// Returns the tone of a severity.
-    pub fn of(severity: Severity) -> Self {
-        match severity {
-            Severity::Error => Self::Error,
-            Severity::Unknown => Self::Unknown,
-            Severity::Warning => Self::Warning,
-            Severity::Info => Self::Info,
-            Severity::Ok => Self::Ok,
-        }
-    }
-
-    /// Returns the class of elements.
-    pub fn class(self) -> &'static str {
-        match self {
-            Self::Error => "t-error",
-            Self::Unknown => "t-unknown",
-            Self::Warning => "t-warning",
-            Self::Info => "t-info",
-            Self::Ok => "t-ok",
-        }
+/// Returns the class of elements that stand out by a severity; the same is said in words.
+pub fn class(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Error => "t-error",
+        Severity::Unknown => "t-unknown",
+        Severity::Warning => "t-warning",
+        Severity::Info => "t-info",
+        Severity::Ok => "t-ok",
     }
 }
 
