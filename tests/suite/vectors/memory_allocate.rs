@@ -5,9 +5,8 @@ use super::memory_input::{self, active, add_state, blocks};
 use kq_k8s::pod::{Container, Pod};
 use kq_managers::manager::allocate::in_order;
 use kq_managers::manager::hints::NumaNodes;
-use kq_managers::memory_manager::{
-    Affinity, AllocateError, MemoryCrash, MemoryHintError, StaticMemory,
-};
+use kq_managers::memory_manager::{AllocateError, MemoryCrash, MemoryHintError, StaticMemory};
+use kq_managers::topology_manager::TopologyHint;
 use serde_json::{Map, Value, json};
 
 pub fn answer(case: &Value) -> Value {
@@ -35,10 +34,10 @@ pub fn answer(case: &Value) -> Value {
     out
 }
 
-fn affinity(case: &Value, container: &str) -> Affinity {
+fn affinity(case: &Value, container: &str) -> TopologyHint {
     let hint = &case["topology_hints"][container];
     let nodes: Option<Vec<i64>> = input::read(&hint["numa_nodes"]);
-    Affinity { numa_nodes: nodes.map(NumaNodes::of), preferred: hint["preferred"] == true }
+    TopologyHint { numa_nodes: nodes.map(NumaNodes::of), preferred: hint["preferred"] == true }
 }
 
 fn steps(case: &Value, memory: &mut StaticMemory, pod: &Pod) -> Vec<Value> {

@@ -6,23 +6,9 @@ use super::request::{NotAnAmount, requested_by_container};
 use super::state::{cells, is_group, node, node_mut, table, table_mut, take};
 use super::{Amounts, MemoryCrash, StaticMemory};
 use crate::manager::hints::{Hint, NumaNodes};
-use crate::manager::topology::TopologyDecision;
+use crate::topology_manager::TopologyHint;
 use kq_facts::checkpoint::memory_manager::{Block, MachineState};
 use kq_k8s::pod::{Container, Pod};
-
-/// The NUMA nodes that the topology manager chose for a container.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Affinity {
-    /// `None`: it chose none.
-    pub numa_nodes: Option<NumaNodes>,
-    pub preferred: bool,
-}
-
-impl From<&TopologyDecision> for Affinity {
-    fn from(decision: &TopologyDecision) -> Self {
-        Self { numa_nodes: decision.numa_nodes, preferred: decision.preferred }
-    }
-}
 
 /// Why memory is not allocated. The text is the kubelet's, but for a crash and what is not computed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -101,7 +87,7 @@ impl StaticMemory {
         &mut self,
         pod: &Pod,
         container: &Container,
-        affinity: Affinity,
+        affinity: TopologyHint,
     ) -> Result<(), AllocateError> {
         if !self.is_guaranteed(pod) {
             return Ok(());
@@ -140,7 +126,7 @@ impl StaticMemory {
         machine: &mut MachineState,
         pod: &Pod,
         requested: &Amounts,
-        affinity: Affinity,
+        affinity: TopologyHint,
     ) -> Result<NumaNodes, AllocateError> {
         let mut chosen = match affinity.numa_nodes {
             Some(numa_nodes) => Hint { numa_nodes, preferred: affinity.preferred },

@@ -3,9 +3,10 @@
 
 use super::allocate::{block, reserve};
 use super::request::{requested_by_container, requested_by_pod, validate_pod_scope};
-use super::{Affinity, AllocateError, Amounts, MemoryCrash, StaticMemory};
+use super::{AllocateError, Amounts, MemoryCrash, StaticMemory};
 use crate::manager::allocate::in_order;
 use crate::manager::hints::NumaNodes;
+use crate::topology_manager::TopologyHint;
 use kq_facts::checkpoint::memory_manager::Block;
 use kq_k8s::pod::Pod;
 use std::collections::BTreeMap;
@@ -13,7 +14,7 @@ use std::collections::BTreeMap;
 impl StaticMemory {
     /// Allocates the memory of a pod as a whole, and divides it among its containers. `affinity` is the choice for its
     /// first container.
-    pub fn allocate_pod(&mut self, pod: &Pod, affinity: Affinity) -> Result<(), AllocateError> {
+    pub fn allocate_pod(&mut self, pod: &Pod, affinity: TopologyHint) -> Result<(), AllocateError> {
         if !self.is_guaranteed(pod) {
             return Ok(());
         }

@@ -25,7 +25,7 @@ mod reuse;
 mod start;
 mod state;
 
-pub use allocate::{Affinity, AllocateError};
+pub use allocate::AllocateError;
 pub use compare::{LoggedLine, StateDifference};
 pub use create::{HugePages, MemoryManager, MemoryNode, NewError};
 pub use hints::MemoryHintError;

@@ -1,6 +1,6 @@
 //! The memory manager as one that the topology manager asks (`memory_manager.go`).
 
-use super::{ActiveContainers, Affinity, AllocateError, MemoryHintError, StaticMemory};
+use super::{ActiveContainers, AllocateError, MemoryHintError, StaticMemory};
 use crate::topology_manager::{
     AllocationError, HintProvider, Hints, NotComputed, ProviderHints, Stop, TopologyHint,
     UNEXPECTED, provided,
@@ -52,10 +52,6 @@ fn hints(found: Result<Option<Hints>, MemoryHintError>) -> Result<ProviderHints,
     Ok(found.as_ref().map(provided).unwrap_or_default())
 }
 
-fn affinity(hint: TopologyHint) -> Affinity {
-    Affinity { numa_nodes: hint.numa_nodes, preferred: hint.preferred }
-}
-
 fn refused(error: &AllocateError) -> Stop {
     let text = error.to_string();
     match error.rejection() {
@@ -97,18 +93,14 @@ impl HintProvider for MemoryProvider {
         hint: TopologyHint,
     ) -> Result<(), Stop> {
         match self.fresh()? {
-            Some(memory) => {
-                memory.allocate(pod, container, affinity(hint)).map_err(|error| refused(&error))
-            }
+            Some(memory) => memory.allocate(pod, container, hint).map_err(|error| refused(&error)),
             None => Ok(()),
         }
     }
 
     fn allocate_pod(&mut self, pod: &Pod, hint: TopologyHint) -> Result<(), Stop> {
         match self.fresh()? {
-            Some(memory) => {
-                memory.allocate_pod(pod, affinity(hint)).map_err(|error| refused(&error))
-            }
+            Some(memory) => memory.allocate_pod(pod, hint).map_err(|error| refused(&error)),
             None => Ok(()),
         }
     }
