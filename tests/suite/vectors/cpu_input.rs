@@ -2,10 +2,11 @@
 
 use super::input;
 use kq_facts::checkpoint::cpu_manager::CpuState;
+use kq_facts::host::CpuPlace;
 use kq_k8s::cpuset::CpuSet;
 use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::pod::Pod;
-use kq_managers::cpu_manager::{Cpu, CpuTopology, StaticPolicy, StaticPolicyError};
+use kq_managers::cpu_manager::{CpuTopology, StaticPolicy, StaticPolicyError};
 use kq_managers::topology_manager::{
     NumaInfo, NumaNode, NumaNodes, ProviderHints, TopologyHint, TopologyPolicy,
 };
@@ -25,7 +26,7 @@ pub fn cpus(value: &Value) -> CpuSet {
 }
 
 pub fn topology(machine: &Value) -> CpuTopology {
-    let cpu = |it: &Value| Cpu {
+    let cpu = |it: &Value| CpuPlace {
         cpu: number(&it["cpu"]),
         core: number(&it["core"]),
         socket: number(&it["socket"]),

@@ -2,12 +2,11 @@
 //! started with its state file.
 
 use super::Start;
+use kq_facts::host::CpuPlace;
 use kq_k8s::cpuset::CpuSet;
 use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::pod::ResourceName;
-use kq_managers::cpu_manager::{
-    Cpu, CpuManager, CpuManagerConfig, CpuTopology, StartError, StateError,
-};
+use kq_managers::cpu_manager::{CpuManager, CpuManagerConfig, CpuTopology, StartError, StateError};
 use kq_managers::topology_manager::TopologyPolicy;
 use std::collections::BTreeMap;
 
@@ -63,8 +62,13 @@ fn topology_policy(name: &str) -> TopologyPolicy {
 
 /// Returns a machine of which the CPUs are known, and not their cores: each has its own.
 fn flat(cpus: &CpuSet) -> CpuTopology {
-    let cpus =
-        cpus.iter().map(|cpu| Cpu { cpu, core: cpu, socket: 0, numa_node: 0, uncore_cache: None });
+    let cpus = cpus.iter().map(|cpu| CpuPlace {
+        cpu,
+        core: cpu,
+        socket: 0,
+        numa_node: 0,
+        uncore_cache: None,
+    });
     CpuTopology::new(cpus).unwrap_or_default()
 }
 

@@ -55,7 +55,7 @@ use kq_k8s::go_text::quote;
 use kq_k8s::pod::{ResourceList, ResourceName};
 use kq_k8s::quantity::{Format, Quantity};
 use kq_k8s::version::KubeletVersion;
-use kq_managers::cpu_manager::{Cpu, CpuTopology};
+use kq_managers::cpu_manager::CpuTopology;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
@@ -150,14 +150,7 @@ impl Machine {
 /// Fails with the reason why that is not known.
 pub fn cpu_topology(host: &HostFacts) -> Result<CpuTopology, String> {
     let places = host.cpu_places().map_err(|error| format!("the cores of the machine: {error}"))?;
-    let cpus = places.into_iter().map(|place| Cpu {
-        cpu: place.cpu,
-        core: place.core,
-        socket: place.socket,
-        numa_node: place.numa_node,
-        uncore_cache: place.uncore_cache,
-    });
-    CpuTopology::new(cpus).map_err(|error| error.to_string())
+    CpuTopology::new(places).map_err(|error| error.to_string())
 }
 
 /// The result of a start.

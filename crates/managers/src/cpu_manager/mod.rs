@@ -40,4 +40,4 @@ pub use manager::{ActiveContainers, Allocation, CpuAllocation, CpuManager, CpuMa
 pub use options::{OptionError, StaticPolicyOptions};
 pub use pod_level::PodCpus;
 pub use static_policy::{Allocated, CpuOutcome, Exclusive, StaticPolicy};
-pub use topology::{Cpu, CpuTopology, TopologyError};
+pub use topology::{CpuTopology, TopologyError};

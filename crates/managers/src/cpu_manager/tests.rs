@@ -7,6 +7,7 @@ use crate::topology_manager::{
     HintProvider, NotComputed, NumaInfo, NumaNode, TopologyHint, TopologyManager, TopologyPolicy,
 };
 use kq_facts::checkpoint::cpu_manager::CpuState;
+use kq_facts::host::CpuPlace;
 use kq_k8s::cpuset::CpuSet;
 use kq_k8s::feature_gates::{FeatureGates, Gate};
 use kq_k8s::kubelet_rules::KubeletRules;
@@ -23,7 +24,7 @@ fn set(text: &str) -> CpuSet {
 fn machine(nodes: i64, cpus_per_node: i64) -> CpuTopology {
     let cpu = |cpu: i64| {
         let node = cpu / cpus_per_node;
-        Cpu { cpu, core: cpu - cpu % 2, socket: node, numa_node: node, uncore_cache: None }
+        CpuPlace { cpu, core: cpu - cpu % 2, socket: node, numa_node: node, uncore_cache: None }
     };
     CpuTopology::new((0..nodes * cpus_per_node).map(cpu)).expect("a machine")
 }
@@ -92,7 +93,7 @@ fn many_numa_nodes_end_in_time() {
 #[test]
 fn cpus_that_are_not_free_are_named() {
     // Three cores with 5 CPUs: on average one. A core of two with one busy CPU looks free.
-    let cpu = |cpu, core| Cpu { cpu, core, socket: 0, numa_node: 0, uncore_cache: None };
+    let cpu = |cpu, core| CpuPlace { cpu, core, socket: 0, numa_node: 0, uncore_cache: None };
     let cpus = [cpu(0, 0), cpu(1, 1), cpu(2, 1), cpu(3, 3), cpu(4, 3)];
     let topology = CpuTopology::new(cpus).expect("a machine");
     let mut policy = policy(topology, &[], "0");
@@ -109,7 +110,7 @@ fn cpus_that_are_not_free_are_named() {
 fn parts_of_caches_depend_on_the_version() {
     let cpu = |cpu: i64| {
         let uncore_cache = Some(cpu / 4);
-        Cpu { cpu, core: cpu - cpu % 2, socket: 0, numa_node: 0, uncore_cache }
+        CpuPlace { cpu, core: cpu - cpu % 2, socket: 0, numa_node: 0, uncore_cache }
     };
     for (minor, expected) in [(32, "2-4"), (33, "2-4"), (34, "4-6")] {
         let rules = KubeletRules::for_version(KubeletVersion::new(1, minor));
@@ -183,8 +184,13 @@ fn a_distance_that_a_kubelet_looks_up_by_number_is_missed() {
     let gates = FeatureGates::for_version(KubeletVersion::ASSUMED);
     let mut topology =
         TopologyManager::new("restricted", "container", &given, gates, numa).expect("a manager");
-    let cpu =
-        |cpu: i64| Cpu { cpu, core: cpu, socket: 0, numa_node: 2 * (cpu / 4), uncore_cache: None };
+    let cpu = |cpu: i64| CpuPlace {
+        cpu,
+        core: cpu,
+        socket: 0,
+        numa_node: 2 * (cpu / 4),
+        uncore_cache: None,
+    };
     let (none, reserved) = (BTreeMap::new(), set("0"));
     let config = CpuManagerConfig {
         policy: "static",

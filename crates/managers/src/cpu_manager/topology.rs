@@ -3,22 +3,9 @@
 //! The kubelet divides totals: a machine whose cores or sockets have different sizes has the average of all,
 //! rounded down, and the policy uses it for each (see [`CpuTopology::cpus_per_core`]).
 
+use kq_facts::host::CpuPlace;
 use kq_k8s::cpuset::CpuSet;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// A CPU, as Linux counts them: a thread of a core.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Cpu {
-    /// Its number.
-    pub cpu: i64,
-    /// The lowest CPU of its core, which is the core's number to the kubelet (`getUniqueCoreID`).
-    pub core: i64,
-    pub socket: i64,
-    pub numa_node: i64,
-    /// The last-level cache; `None`: not known, and the kubelet takes the socket's number.
-    pub uncore_cache: Option<i64>,
-}
 
 /// Where a CPU is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,8 +49,8 @@ impl CpuTopology {
 
     /// Returns the topology of a machine. Of a CPU that is listed twice, the last place counts.
     /// Fails without CPUs, and for more than [`CpuTopology::MOST`].
-    pub fn new(cpus: impl IntoIterator<Item = Cpu>) -> Result<Self, TopologyError> {
-        let place = |it: Cpu| {
+    pub fn new(cpus: impl IntoIterator<Item = CpuPlace>) -> Result<Self, TopologyError> {
+        let place = |it: CpuPlace| {
             let cache = it.uncore_cache.unwrap_or(it.socket);
             (it.cpu, Place { core: it.core, socket: it.socket, node: it.numa_node, cache })
         };
@@ -181,8 +168,13 @@ mod tests {
 
     #[test]
     fn averages_are_rounded_down() {
-        let cpu =
-            |cpu: i64, core: i64| Cpu { cpu, core, socket: 0, numa_node: 0, uncore_cache: None };
+        let cpu = |cpu: i64, core: i64| CpuPlace {
+            cpu,
+            core,
+            socket: 0,
+            numa_node: 0,
+            uncore_cache: None,
+        };
         let topology =
             CpuTopology::new([cpu(0, 0), cpu(1, 0), cpu(2, 2), cpu(3, 3)]).expect("a topology");
         assert_eq!(topology.cpus_per_core(), 1, "4 CPUs on 3 cores");
