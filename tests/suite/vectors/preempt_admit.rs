@@ -2,10 +2,9 @@
 
 use super::input;
 use kq_admission::preemption::{
-    MESSAGE, Outcome, REASON_PREEMPTING, Trace, admit_with_preemption, handle_failures,
-    written_status,
+    MESSAGE, Outcome, REASON_PREEMPTING, Trace, handle_failures, make_room, written_status,
 };
-use kq_admission::{Facts, Failure, Occupancy, Predicate, Verdict};
+use kq_admission::{Facts, Failure, Occupancy, Predicate, Verdict, examine};
 use kq_facts::node_object::NodeObject;
 use kq_k8s::disruption_target::written_to_victim;
 use kq_k8s::kubelet_rules::KubeletRules;
@@ -104,7 +103,8 @@ fn admit(case: &Value) -> Value {
         fresh: Ok(&node),
         allocated_devices: Ok(&nothing),
     };
-    let (verdict, _, handled) = admit_with_preemption(&pod, &facts, Trace::Chosen, &rules);
+    let examined = examine(&pod, &facts, &rules);
+    let (verdict, handled) = make_room(&pod, &examined, facts.others.pods(), Trace::Chosen, &rules);
     let victims = match handled.map(|handled| handled.outcome) {
         Some(Outcome::Kills(victims)) => victims,
         _ => Vec::new(),

@@ -2,7 +2,7 @@
 //! (`HandleAdmissionFailure`, `evictPodsToFreeRequests`).
 
 use super::victims::{Preemption, Requirement, Trace, pick_victims};
-use crate::{Examined, Facts, Failure, Refusal, Verdict, examine};
+use crate::{Examined, Failure, Refusal, Verdict};
 use kq_k8s::disruption_target::DisruptionTarget;
 use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::pod::Pod;
@@ -82,20 +82,6 @@ fn handle(
         )),
     };
     Handled { outcome, preemption: Some(preemption) }
-}
-
-/// Examines a pod and makes room for it as the kubelet does: among the pods that are active.
-///
-/// Returns the verdict, the earlier results of the checks, and the result of failures.
-pub fn admit_with_preemption(
-    pod: &Pod,
-    facts: &Facts<'_>,
-    trace: Trace,
-    rules: &KubeletRules,
-) -> (Verdict, Examined, Option<Handled>) {
-    let examined = examine(pod, facts, rules);
-    let (verdict, handled) = make_room(pod, &examined, facts.others.pods(), trace, rules);
-    (verdict, examined, handled)
 }
 
 /// Makes room for a pod that was examined.

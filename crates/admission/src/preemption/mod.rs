@@ -45,7 +45,7 @@ pub use equal_victims::{AnyVictims, VictimChoice, any_victims, choose_victims};
 pub use explain::{explain_preemption, why_critical};
 pub use handle::{
     CONDITION_MESSAGE, Handled, MESSAGE, Outcome, REASON_PREEMPTING, WrittenStatus,
-    admit_with_preemption, handle_failures, make_room, written_status,
+    handle_failures, make_room, written_status,
 };
 pub use reason::{CriticalReason, PreemptionReason, SparedReason};
 pub use report::{

@@ -93,8 +93,9 @@ proptest! {
         let occupancy = Occupancy::of(&pods, &rules);
         let facts =
             Facts { others: &occupancy, cached: Ok(&node), fresh: Ok(&node), allocated_devices: Ok(&nothing) };
-        let (verdict, examined, handled) =
-            admit_with_preemption(&preemptor, &facts, Trace::Chosen, &rules);
+        let examined = examine(&preemptor, &facts, &rules);
+        let (verdict, handled) =
+            make_room(&preemptor, &examined, facts.others.pods(), Trace::Chosen, &rules);
         let Some(handled) = handled else {
             prop_assert_eq!(verdict, Verdict::Admitted);
             return Ok(());
