@@ -10,7 +10,7 @@ use kq_k8s::feature_gates::Gate;
 use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::pod::{Container, Pod, ResourceList, ResourceName};
 use kq_k8s::quantity::Quantity;
-use kq_k8s::validation::is_qualified_name;
+use kq_k8s::validation::is_extended_resource;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -153,14 +153,6 @@ pub struct RemovedRequest {
 
 /// The prefix of the implicit resource of a device class.
 const DEVICE_CLASS: &str = "deviceclass.resource.kubernetes.io/";
-
-/// Returns true if neither Kubernetes nor a quota defines the resource.
-pub fn is_extended_resource(name: &str) -> bool {
-    name.contains('/')
-        && !name.contains("kubernetes.io/")
-        && !name.starts_with("requests.")
-        && is_qualified_name(&format!("requests.{name}"))
-}
 
 /// Returns true if the filter compares a resource other than CPU, memory, ephemeral storage and pods.
 pub fn is_scalar_resource(name: &str) -> bool {

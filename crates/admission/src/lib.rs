@@ -25,8 +25,7 @@ mod report;
 pub mod view;
 
 pub use amounts::{
-    Amounts, RemovedRequest, is_extended_resource, is_scalar_resource, named_resources,
-    remove_missing_extended_resources,
+    Amounts, RemovedRequest, is_scalar_resource, named_resources, remove_missing_extended_resources,
 };
 pub use derivation::shown;
 pub use examine::{DeviceDecision, Examined, Facts, Refusal, Verdict, examine, refused_after_all};

@@ -118,13 +118,13 @@ pub(super) fn qualified_name(text: &str) -> Option<String> {
     }
 }
 
-/// Returns true if a text can be the value of a label; it may be empty.
-pub(super) fn is_label_value(text: &str) -> bool {
+/// Returns true if a text can be the value of a label (`IsValidLabelValue`); it may be empty.
+pub fn is_label_value(text: &str) -> bool {
     text.is_empty() || (text.len() <= MAX_LABEL && is_name_part(text))
 }
 
-/// Returns all errors of a qualified name (`IsQualifiedName`).
-pub(super) fn qualified_name_errors(text: &str, version: KubeletVersion) -> Vec<String> {
+/// Returns all errors of a qualified name, in the words of Kubernetes (`IsQualifiedName`).
+pub fn qualified_name_errors(text: &str, version: KubeletVersion) -> Vec<String> {
     let (prefix, name) = match text.split_once('/') {
         None => (None, text),
         Some((_, name)) if name.contains('/') => return vec![QUALIFIED_SHAPE.to_owned()],
@@ -154,8 +154,8 @@ pub(super) fn qualified_name_errors(text: &str, version: KubeletVersion) -> Vec<
     errors
 }
 
-/// Returns all errors of a label's value (`IsValidLabelValue`).
-pub(super) fn label_value_errors(text: &str, version: KubeletVersion) -> Vec<String> {
+/// Returns all errors of a label's value, in the words of Kubernetes (`IsValidLabelValue`).
+pub fn label_value_errors(text: &str, version: KubeletVersion) -> Vec<String> {
     let long = (text.len() > MAX_LABEL).then(|| too_long(MAX_LABEL, version));
     let form = (!text.is_empty() && !is_name_part(text)).then(|| LABEL_VALUE_TEXT.to_owned());
     long.into_iter().chain(form).collect()

@@ -12,10 +12,10 @@ mod resources;
 mod spec;
 
 pub use field::{BadValue, FieldError, FieldErrorKind};
+pub use metadata::{is_label_value, label_value_errors, qualified_name_errors};
 pub use probes::{validate_probe_of, validate_probes};
 
 use crate::pod::Pod;
-use crate::version::KubeletVersion;
 use field::Path;
 
 /// Returns true if a text is a qualified name, such as `example.com/gpu` (`IsQualifiedName`).
@@ -23,19 +23,15 @@ pub fn is_qualified_name(text: &str) -> bool {
     metadata::qualified_name(text).is_none()
 }
 
-/// Returns true if a text can be the value of a label (`IsValidLabelValue`).
-pub fn is_label_value(text: &str) -> bool {
-    metadata::is_label_value(text)
-}
-
-/// Returns all errors of a qualified name, in the words of Kubernetes.
-pub fn qualified_name_errors(text: &str, version: KubeletVersion) -> Vec<String> {
-    metadata::qualified_name_errors(text, version)
-}
-
-/// Returns all errors of a label's value, in the words of Kubernetes.
-pub fn label_value_errors(text: &str, version: KubeletVersion) -> Vec<String> {
-    metadata::label_value_errors(text, version)
+/// Returns true if a name is that of an extended resource, which neither Kubernetes nor a quota defines
+/// (`IsExtendedResourceName` in `pkg/apis/core/v1/helper`).
+pub fn is_extended_resource(name: &str) -> bool {
+    // What stands before names of resources in a quota has to fit as well.
+    const QUOTA: &str = "requests.";
+    name.contains('/')
+        && !name.contains("kubernetes.io/")
+        && !name.starts_with(QUOTA)
+        && is_qualified_name(&format!("{QUOTA}{name}"))
 }
 
 /// Returns true if a namespace can have that name: a DNS label (`ValidateNamespaceName`).
@@ -65,4 +61,33 @@ pub fn validate_template(template: &Pod, path: &str) -> Vec<FieldError> {
     let root = Path::Root(path);
     spec::validate(&template.spec, &root.child("spec"), &mut errors);
     errors
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_of_extended_resources() {
+        let long =
+            |prefix: usize, name: usize| format!("{}/{}", "a".repeat(prefix), "b".repeat(name));
+        for (name, expected) in [
+            ("nvidia.com/gpu".to_owned(), true),
+            ("nvidia.com/MIG-1g.5gb".to_owned(), true),
+            ("gpu".to_owned(), false),
+            ("a/b/c".to_owned(), false),
+            ("/gpu".to_owned(), false),
+            ("nvidia.com/".to_owned(), false),
+            ("NVIDIA.com/gpu".to_owned(), false),
+            ("kubernetes.io/gpu".to_owned(), false),
+            ("mykubernetes.io/gpu".to_owned(), false),
+            ("KUBERNETES.IO/gpu".to_owned(), false),
+            ("requests.example.com/gpu".to_owned(), false),
+            (long(244, 63), true),
+            (long(245, 63), false),
+            (long(244, 64), false),
+        ] {
+            assert_eq!(is_extended_resource(&name), expected, "{name}");
+        }
+    }
 }

@@ -8,12 +8,13 @@ use super::report::{
 use crate::manager::allocate::{AllocationContext, ContainerKind, Outcome, ResourceAllocation};
 use crate::manager::hints::HintNodes;
 use crate::manager::topology::{TopologyDecision, TopologyManager, TopologyPolicy, TopologyScope};
-use crate::manager::{Affinities, ManagerState, Plugins, PodAdmission, Step, is_extended_resource};
+use crate::manager::{Affinities, ManagerState, Plugins, PodAdmission, Step};
 use crate::run_options::run_options;
 use kq_answer::{Basis, Warning, WarningCode};
 use kq_facts::checkpoint::device::{ContainerAllocateResponse, PodDevice, PodDevices};
 use kq_k8s::nearest::nearest;
 use kq_k8s::pod::Pod;
+use kq_k8s::validation::is_extended_resource;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 

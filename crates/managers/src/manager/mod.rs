@@ -26,5 +26,4 @@ pub use plugins::{Allocated, PluginOptions, Plugins, SilentPlugins};
 pub use provider::DeviceProvider;
 pub use registration::{
     API_VERSION, DIAL_PATIENCE, RegistrationError, check_plugin, check_registration,
-    is_extended_resource,
 };

@@ -2,7 +2,7 @@
 
 use kq_k8s::duration::GoDuration;
 use kq_k8s::go_text::quote;
-use kq_k8s::validation::is_qualified_name;
+use kq_k8s::validation::is_extended_resource;
 
 /// The only version of the device plugin API that kubelets speak.
 pub const API_VERSION: &str = "v1beta1";
@@ -71,44 +71,9 @@ pub fn check_plugin(versions: &[String], resource: &str) -> Result<(), Registrat
     Ok(())
 }
 
-/// Returns true if a name is that of an extended resource
-/// (`IsExtendedResourceName` in `pkg/apis/core/v1/helper`).
-pub fn is_extended_resource(name: &str) -> bool {
-    // What stands before names of resources in a quota has to fit as well.
-    const QUOTA: &str = "requests.";
-    name.contains('/')
-        && !name.contains("kubernetes.io/")
-        && !name.starts_with(QUOTA)
-        && is_qualified_name(&format!("{QUOTA}{name}"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_are_those_of_extended_resources() {
-        let long =
-            |prefix: usize, name: usize| format!("{}/{}", "a".repeat(prefix), "b".repeat(name));
-        for (name, expected) in [
-            ("nvidia.com/gpu".to_owned(), true),
-            ("nvidia.com/MIG-1g.5gb".to_owned(), true),
-            ("gpu".to_owned(), false),
-            ("a/b/c".to_owned(), false),
-            ("/gpu".to_owned(), false),
-            ("nvidia.com/".to_owned(), false),
-            ("NVIDIA.com/gpu".to_owned(), false),
-            ("kubernetes.io/gpu".to_owned(), false),
-            ("mykubernetes.io/gpu".to_owned(), false),
-            ("KUBERNETES.IO/gpu".to_owned(), false),
-            ("requests.example.com/gpu".to_owned(), false),
-            (long(244, 63), true),
-            (long(245, 63), false),
-            (long(244, 64), false),
-        ] {
-            assert_eq!(is_extended_resource(&name), expected, "{name}");
-        }
-    }
 
     #[test]
     fn the_version_is_checked_before_the_name() {

@@ -17,11 +17,12 @@ use crate::manager::allocate::{
     AllocationContext, ContainerKind, Outcome, PossibleAllocations, in_order,
 };
 use crate::manager::topology::{TopologyManager, TopologyPolicy, TopologyScope};
-use crate::manager::{Affinities, ManagerState, Plugins, PodAdmission, is_extended_resource};
+use crate::manager::{Affinities, ManagerState, Plugins, PodAdmission};
 use kq_answer::{Basis, Headline, answer};
 use kq_facts::node_object::NodeObject;
 use kq_k8s::nearest::nearest;
 use kq_k8s::pod::{Pod, ResourceName};
+use kq_k8s::validation::is_extended_resource;
 use kq_output::units::counted;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};

@@ -2,11 +2,10 @@
 //! identified.
 
 use crate::manager::allocate::{AllocationContext, in_order};
-use crate::manager::{
-    Affinities, Device, Endpoint, HEALTHY, ManagerState, SilentPlugins, is_extended_resource,
-};
+use crate::manager::{Affinities, Device, Endpoint, HEALTHY, ManagerState, SilentPlugins};
 use kq_facts::node_object::NodeObject;
 use kq_k8s::pod::{Pod, ResourceList, ResourceName};
+use kq_k8s::validation::is_extended_resource;
 use std::collections::BTreeMap;
 
 /// How many devices are made up at the most, as each is a text.

@@ -19,6 +19,7 @@ use kq_k8s::feature_gates::Gate;
 use kq_k8s::patch_fixes::PatchFault;
 use kq_k8s::pod::{Pod, ResourceList, ResourceName};
 use kq_k8s::quantity::Quantity;
+use kq_k8s::validation::is_extended_resource;
 use kq_managers::manager::allocate::{AllocationContext, Outcome, ResourceAllocation, in_order};
 use kq_managers::manager::topology::{TopologyManager, TopologyPolicy};
 use kq_managers::manager::{DeviceProvider, ManagerState, PodAdmission, SilentPlugins};
@@ -479,7 +480,7 @@ fn without_plugins(
     for list in [&mut status.capacity, &mut status.allocatable] {
         let names: Vec<ResourceName> = list.iter().map(|(name, _)| name.clone()).collect();
         for name in names {
-            let is_extended = kq_admission::is_extended_resource(name.as_str());
+            let is_extended = is_extended_resource(name.as_str());
             if registered.contains(name.as_str()) || no_checkpoint && is_extended {
                 list.insert(name, Quantity::default());
             }
