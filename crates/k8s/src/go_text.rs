@@ -1,5 +1,6 @@
 //! Text and numbers as Go's `strconv` and `fmt` write them, where the kubelet's answers show it.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 /// Why Go's `strconv` refuses a text.
@@ -47,6 +48,30 @@ pub fn quote_bytes(bytes: &[u8]) -> String {
     }
     quoted.push('"');
     quoted
+}
+
+/// Returns the characters of bytes as Go's `range` gives them: U+FFFD for each byte that is not part of UTF-8.
+pub fn characters(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        text.push_str(chunk.valid());
+        text.extend(chunk.invalid().iter().map(|_| char::REPLACEMENT_CHARACTER));
+    }
+    text
+}
+
+/// Writes a map as Go's `%v` does.
+pub fn map(map: &BTreeMap<String, String>) -> String {
+    let entries: Vec<String> = map.iter().map(|(key, value)| format!("{key}:{value}")).collect();
+    format!("map[{}]", entries.join(" "))
+}
+
+/// Writes errors as one, as Kubernetes' `NewAggregate` does: one alone, otherwise `[a, b]`.
+pub fn aggregate(errors: &[String]) -> String {
+    match errors {
+        [only] => only.clone(),
+        several => format!("[{}]", several.join(", ")),
+    }
 }
 
 fn push_quoted(c: char, quoted: &mut String) {

@@ -4,6 +4,7 @@
 
 use super::error::Stop;
 use super::reader::Reader;
+use crate::go_text::characters;
 use std::borrow::Cow;
 
 const IN_ESCAPE: &str = "in \\u hexadecimal character escape";
@@ -184,7 +185,7 @@ fn plain_run(bytes: &[u8]) -> usize {
 pub(super) fn unquote(mut inside: &[u8]) -> String {
     let mut text = String::with_capacity(inside.len());
     while let Some(at) = inside.iter().position(|&byte| byte == b'\\') {
-        push_lossy(&inside[..at], &mut text);
+        text.push_str(&characters(&inside[..at]));
         inside = &inside[at + 1..];
         let Some((&code, rest)) = inside.split_first() else { break };
         inside = rest;
@@ -198,15 +199,8 @@ pub(super) fn unquote(mut inside: &[u8]) -> String {
             other => text.push(char::from(other)),
         }
     }
-    push_lossy(inside, &mut text);
+    text.push_str(&characters(inside));
     text
-}
-
-fn push_lossy(bytes: &[u8], text: &mut String) {
-    for chunk in bytes.utf8_chunks() {
-        text.push_str(chunk.valid());
-        text.extend(chunk.invalid().iter().map(|_| char::REPLACEMENT_CHARACTER));
-    }
 }
 
 /// Adds the character of the digits after `\u`, and of a second half if it follows; returns the rest.

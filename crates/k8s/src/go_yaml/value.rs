@@ -4,7 +4,7 @@ use super::parse::{Node, NodeKind, Nodes};
 use super::resolve::{BINARY, MERGE, Scalar, resolve};
 use super::{Converted, GoYamlError};
 use crate::go_json::Tree;
-use crate::go_text::{float, float32, quote};
+use crate::go_text::{characters, float, float32, quote};
 use base64::Engine as _;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -146,7 +146,7 @@ impl<'a> Decoder<'a> {
         if tag == BINARY {
             let plain: String = text.chars().filter(|char| !matches!(char, '\r' | '\n')).collect();
             return match base64::engine::general_purpose::STANDARD.decode(plain) {
-                Ok(bytes) => Ok(Scalar::Text(utf8(&bytes))),
+                Ok(bytes) => Ok(Scalar::Text(characters(&bytes))),
                 Err(_) => failed("!!binary value contains invalid base64 data"),
             };
         }
@@ -217,16 +217,6 @@ impl<'a> Decoder<'a> {
             _ => failed(WRONG),
         }
     }
-}
-
-/// Returns bytes as text; JSON has a replacement character for each that is not part of UTF-8.
-fn utf8(bytes: &[u8]) -> String {
-    let mut text = String::new();
-    for chunk in bytes.utf8_chunks() {
-        text.push_str(chunk.valid());
-        text.extend(chunk.invalid().iter().map(|_| '\u{fffd}'));
-    }
-    text
 }
 
 fn scalar_key(scalar: Scalar) -> Key {

@@ -7,7 +7,7 @@
 
 use super::url::{Url, is_ip, join_host_port};
 use idna::uts46::{AsciiDenyList, DnsLength, Hyphens, Uts46};
-use kq_k8s::go_text::quote_bytes;
+use kq_k8s::go_text::{characters, quote_bytes};
 
 /// Returns the host and port to dial.
 pub(super) fn dial_address(url: &Url) -> Vec<u8> {
@@ -88,23 +88,13 @@ fn punycode_label(label: &[u8]) -> Result<Vec<u8>, String> {
             let encoded = std::str::from_utf8(encoded).map_err(|_| refuse())?;
             idna::punycode::decode_to_string(encoded).ok_or_else(refuse)?
         }
-        None => go_characters(label),
+        None => characters(label),
     };
     if label.is_ascii() {
         return Ok(label.into_bytes());
     }
     let encoded = idna::punycode::encode_str(&label).ok_or_else(refuse)?;
     Ok([b"xn--", encoded.as_bytes()].concat())
-}
-
-/// Returns the characters of bytes as Go's `range` gives them: U+FFFD for each byte that is none.
-fn go_characters(bytes: &[u8]) -> String {
-    let mut text = String::new();
-    for chunk in bytes.utf8_chunks() {
-        text.push_str(chunk.valid());
-        text.extend(chunk.invalid().iter().map(|_| char::REPLACEMENT_CHARACTER));
-    }
-    text
 }
 
 /// Splits host and port as `net.SplitHostPort` does; `None`: there is no port, or too many colons.

@@ -15,6 +15,7 @@
 //! | the end of another group within a group      | taken                      | refused          |
 
 use super::answer::{ContainerAllocateResponse, DecodeError, DeviceSpec, Mount};
+use kq_k8s::go_text::characters;
 use std::collections::BTreeMap;
 
 /// Decodes a message.
@@ -39,8 +40,8 @@ fn mount(message: &[u8]) -> Result<Mount, DecodeError> {
     let mut mount = Mount::default();
     fields(message, |number, field| {
         match number {
-            1 => mount.container_path = text(field.bytes()?),
-            2 => mount.host_path = text(field.bytes()?),
+            1 => mount.container_path = characters(field.bytes()?),
+            2 => mount.host_path = characters(field.bytes()?),
             3 => mount.read_only = field.number()? != 0,
             _ => return Ok(false),
         }
@@ -53,9 +54,9 @@ fn device(message: &[u8]) -> Result<DeviceSpec, DecodeError> {
     let mut device = DeviceSpec::default();
     fields(message, |number, field| {
         match number {
-            1 => device.container_path = text(field.bytes()?),
-            2 => device.host_path = text(field.bytes()?),
-            3 => device.permissions = text(field.bytes()?),
+            1 => device.container_path = characters(field.bytes()?),
+            2 => device.host_path = characters(field.bytes()?),
+            3 => device.permissions = characters(field.bytes()?),
             _ => return Ok(false),
         }
         Ok(true)
@@ -67,7 +68,7 @@ fn cdi_device(message: &[u8]) -> Result<String, DecodeError> {
     let mut name = String::new();
     fields(message, |number, field| {
         if number == 1 {
-            name = text(field.bytes()?);
+            name = characters(field.bytes()?);
         }
         Ok(number == 1)
     })?;
@@ -95,8 +96,8 @@ fn entry(
         let start = rest;
         let tag = varint(&mut rest)?;
         match number_of(tag) {
-            1 => key = text(bytes(&mut rest)?),
-            2 => value = text(bytes(&mut rest)?),
+            1 => key = characters(bytes(&mut rest)?),
+            2 => value = characters(bytes(&mut rest)?),
             _ => {
                 rest = start;
                 skip(&mut rest)?;
@@ -192,16 +193,6 @@ fn skip(rest: &mut &[u8]) -> Result<(), DecodeError> {
             return Ok(());
         }
     }
-}
-
-/// Returns a text with U+FFFD for each byte that is no UTF-8.
-fn text(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(bytes.len());
-    for chunk in bytes.utf8_chunks() {
-        text.push_str(chunk.valid());
-        text.extend(chunk.invalid().iter().map(|_| char::REPLACEMENT_CHARACTER));
-    }
-    text
 }
 
 fn bytes<'m>(rest: &mut &'m [u8]) -> Result<&'m [u8], DecodeError> {
