@@ -1,13 +1,12 @@
 //! A kubeconfig as the kubelet loads it: `client-go/tools/clientcmd` (`loader.go`, `client_config.go`, `validation.go`) and
 //! `isClientConfigStillValid` in `pkg/kubelet/certificate/bootstrap/bootstrap.go`.
 
-use super::rule::one_or_list;
 use kq_answer::Certainty;
 use kq_facts::start_files::{
     Held, Kubeconfig, NamedCluster, NamedUser, Pem, StartFile, StartFiles,
 };
 use kq_facts::timestamp::Timestamp;
-use kq_k8s::go_text::quote;
+use kq_k8s::go_text::{aggregate, quote};
 
 /// An error of the kubelet, and how sure its words are.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,7 +80,7 @@ fn usable(files: &StartFiles, config: &Kubeconfig) -> Checked {
         ];
     }
     if !errors.is_empty() {
-        let text = format!("invalid configuration: {}", one_or_list(&errors));
+        let text = format!("invalid configuration: {}", aggregate(&errors));
         return Checked::Bad(match is_known {
             true => Refusal::certain(text),
             false => Refusal::likely(text),

@@ -15,7 +15,7 @@ use kq_facts::cgroup_mode::{CgroupDriver, CgroupVersion};
 use kq_facts::cgroup_name::CgroupName;
 use kq_facts::kubelet_config::{eviction_thresholds, parse_hard_thresholds};
 use kq_k8s::feature_gates::Gate;
-use kq_k8s::go_text::quote;
+use kq_k8s::go_text::{self, quote};
 use kq_k8s::patch_fixes::PatchFault;
 use kq_k8s::pod::ResourceList;
 use kq_k8s::quantity::Quantity;
@@ -280,7 +280,7 @@ fn topology(read: &Read, machine: &Machine) -> Result<(), String> {
         return Err(format!(
             "topology manager policy options {} require feature gates \"TopologyManagerPolicyOptions\" \
              enabled",
-            go_map(options)
+            go_text::map(options)
         ));
     }
     if config.topology_manager_policy == "none" {
@@ -293,12 +293,6 @@ fn topology(read: &Read, machine: &Machine) -> Result<(), String> {
         return Err(format!("unsupported on machines with more than {most} NUMA Nodes"));
     }
     Ok(())
-}
-
-/// Returns a map in the format of Go's `%v`.
-pub(super) fn go_map(map: &BTreeMap<String, String>) -> String {
-    let entries: Vec<String> = map.iter().map(|(name, value)| format!("{name}:{value}")).collect();
-    format!("map[{}]", entries.join(" "))
 }
 
 /// Checks fields that the kubelet reads when it is created (`NewMainKubelet` in `pkg/kubelet/kubelet.go`).

@@ -1,8 +1,6 @@
 //! The set-up of the node: `setupNode` and `setupKernelTunables` in `pkg/kubelet/cm/container_manager_linux.go`,
 //! `MakeUserNsManager` in `pkg/kubelet/userns/userns_manager.go`, and where cgroups are looked for.
 
-use super::machine::go_map;
-use super::rule::one_or_list;
 use super::{Stage, Start, StartExamination, StartRule};
 use kq_answer::Certainty;
 use kq_facts::cgroup_mode::{CgroupDriver, CgroupVersion};
@@ -10,6 +8,7 @@ use kq_facts::cgroup_name::CgroupName;
 use kq_facts::cgroup_tree::{CgroupPath, CgroupTree};
 use kq_facts::start_files::{KERNEL_SETTINGS, KubeletUser};
 use kq_k8s::feature_gates::{Stage as GateStage, gate_state};
+use kq_k8s::go_text::{self, aggregate};
 
 /// Checks the kernel's settings, which `protectKernelDefaults` keeps the kubelet from changing.
 pub(super) fn kernel(start: &Start<'_>, found: &mut StartExamination) {
@@ -36,7 +35,7 @@ pub(super) fn kernel(start: &Start<'_>, found: &mut StartExamination) {
     }
     // The kubelet goes through them in random order.
     let certainty = if errors.len() == 1 { Certainty::Certain } else { Certainty::Likely };
-    let rule = StartRule::KernelSettings { settings, error: one_or_list(&errors) };
+    let rule = StartRule::KernelSettings { settings, error: aggregate(&errors) };
     found.stop(Stage::ContainerManager, (rule, certainty));
 }
 
@@ -147,7 +146,7 @@ pub(super) fn cpu_options(start: &Start<'_>, found: &mut StartExamination) {
     let gate = "CPUManagerPolicyOptions";
     let is_off = read.effective.feature_gates.get(gate) == Some(&false);
     if is_off && gate_state(gate, facts.version()).is_some_and(|state| !state.locked) {
-        let options = go_map(options);
+        let options = go_text::map(options);
         let error = format!(
             "CPU Manager policy options {options} require feature gates \"CPUManager\", \"{gate}\" enabled"
         );

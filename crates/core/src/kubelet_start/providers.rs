@@ -3,10 +3,9 @@
 //! is created. Patterns of images and `tokenAttributes` are not checked.
 
 use super::kubeconfig::Refusal;
-use super::rule::one_or_list;
 use super::{Stage, Start, StartExamination, StartRule};
 use kq_facts::start_files::{CredentialProvider, StartFile, StartFiles};
-use kq_k8s::go_text::quote;
+use kq_k8s::go_text::{aggregate, quote};
 use std::collections::BTreeSet;
 
 const CONFIG: &str = "image-credential-provider-config";
@@ -95,8 +94,7 @@ fn registered(files: &StartFiles, config: &str, folder: &str) -> Result<Option<R
     }
     let errors = errors(&all);
     if !errors.is_empty() {
-        let text =
-            format!("failed to validate credential provider config: {}", one_or_list(&errors));
+        let text = format!("failed to validate credential provider config: {}", aggregate(&errors));
         return Ok(Some(Refusal::certain(text)));
     }
     for provider in all {

@@ -6,7 +6,7 @@ use kq_answer::reason::Reason;
 use kq_facts::checkpoint::StateFile;
 use kq_facts::kubelet_config::{ValidationError, aggregate, unregistered};
 use kq_k8s::feature_gates::{FeatureGateError, FeatureGateProblem};
-use kq_k8s::go_text::quote;
+use kq_k8s::go_text::{self, quote};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
@@ -209,7 +209,7 @@ pub enum StartRule {
         error: FeatureGateError,
     },
     /// Logging cannot be set up.
-    #[text("{said}", said = one_or_list(errors))]
+    #[text("{said}", said = go_text::aggregate(errors))]
     Logging { errors: Vec<String> },
     /// The configuration breaks rules.
     #[text("{said}", said = aggregate(errors))]
@@ -523,13 +523,6 @@ fn ended(error: &str, panics: bool) -> String {
     match panics {
         true => format!("panic: {error}"),
         false => error.to_owned(),
-    }
-}
-
-pub(super) fn one_or_list(errors: &[String]) -> String {
-    match errors {
-        [only] => only.clone(),
-        several => format!("[{}]", several.join(", ")),
     }
 }
 

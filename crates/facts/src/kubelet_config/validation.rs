@@ -18,6 +18,7 @@ use super::validation_error::ValidationError;
 use kq_k8s::cpuset::CpuSet;
 use kq_k8s::duration::GoDuration;
 use kq_k8s::feature_gates::{FeatureGates, Gate};
+use kq_k8s::go_text;
 use kq_k8s::sysctl;
 use kq_k8s::validation::{is_label_value, is_qualified_name};
 use kq_k8s::version::KubeletVersion;
@@ -510,9 +511,5 @@ pub fn aggregate(errors: &[ValidationError]) -> String {
     let mut seen = BTreeSet::new();
     let texts = errors.iter().map(ToString::to_string);
     let texts: Vec<String> = texts.filter(|text| seen.insert(text.clone())).collect();
-    match texts.as_slice() {
-        [only] => only.clone(),
-        [] => String::new(),
-        several => format!("[{}]", several.join(", ")),
-    }
+    if texts.is_empty() { String::new() } else { go_text::aggregate(&texts) }
 }

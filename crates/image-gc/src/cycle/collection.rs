@@ -11,6 +11,7 @@ use super::passes::{
 use super::usage::{ImageFs, Usage, size_text};
 use crate::policy::ImageGcPolicy;
 use kq_facts::timestamp::Timestamp;
+use kq_k8s::go_text::aggregate;
 use kq_k8s::kubelet_rules::KubeletRules;
 use serde::Serialize;
 use std::sync::Arc;
@@ -224,7 +225,7 @@ fn run_age_pass(
         done.error = Some(format!(
             "wanted to free images older than {}, encountered errors in image deletion: {}",
             cycle.policy.max_age,
-            joined(&errors)
+            aggregate(&errors)
         ));
     }
     errors.is_empty()
@@ -263,7 +264,7 @@ fn run_space_pass(
     }
     done.error = Some(format!(
         "wanted to free {amount} bytes, but freed {freed} bytes space with errors in image deletion: {}",
-        joined(&errors)
+        aggregate(&errors)
     ));
     false
 }
@@ -271,14 +272,6 @@ fn run_space_pass(
 fn add_once(errors: &mut Vec<String>, error: &String) {
     if !errors.contains(error) {
         errors.push(error.clone());
-    }
-}
-
-/// Writes several errors as one, in the way of `utilerrors.NewAggregate`.
-fn joined(errors: &[String]) -> String {
-    match errors {
-        [only] => only.clone(),
-        several => format!("[{}]", several.join(", ")),
     }
 }
 

@@ -7,7 +7,7 @@ use crate::topology_manager::NotComputed;
 use kq_facts::checkpoint::StateFile;
 use kq_facts::checkpoint::cpu_manager::CpuRefusal;
 use kq_k8s::cpuset::CpuSet;
-use kq_k8s::go_text::quote;
+use kq_k8s::go_text::{self, quote};
 use std::collections::BTreeMap;
 
 /// Why the manager is not made (`NewManager` in `cpu_manager.go`). The kubelet ends with this text.
@@ -18,7 +18,10 @@ pub enum NewError {
     #[error("unknown policy: \"{0}\"")]
     UnknownPolicy(String),
     /// The policy `none` has no options.
-    #[error("new none policy error: None policy: received unsupported options={}", go_map(_0))]
+    #[error(
+        "new none policy error: None policy: received unsupported options={}",
+        go_text::map(_0)
+    )]
     OptionsOfNone(BTreeMap<String, String>),
     #[error("[cpumanager] unable to determine reserved CPU resources for static policy")]
     NoReservation,
@@ -156,10 +159,4 @@ impl AllocateError {
             Self::Take(_) => None,
         }
     }
-}
-
-/// Writes a map as Go's `%v` does.
-fn go_map(map: &BTreeMap<String, String>) -> String {
-    let entries: Vec<String> = map.iter().map(|(key, value)| format!("{key}:{value}")).collect();
-    format!("map[{}]", entries.join(" "))
 }
