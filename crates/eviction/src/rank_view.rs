@@ -7,7 +7,7 @@ use super::reason::{amount, listed};
 use super::usage::FsParts;
 use kq_facts::kubelet_config::StarvedResource;
 use kq_output::doc::Doc;
-use kq_output::table::{Column, Rows, Table};
+use kq_output::table::{self, Column, Rows, Table};
 use kq_output::units::bytes;
 
 /// Returns the order and the distance to an eviction.
@@ -146,10 +146,7 @@ fn pods(rank: &EvictionRank, is_wide: bool) -> Table {
             })),
         ),
         Column::wide(Column::new("SOFT-GRACE", |(_, it)| format!("{}s", it.soft_grace_seconds))),
-        Column::wide(Column::new("COUNTED-AS-0", |(_, it)| match it.unmeasured.as_slice() {
-            [] => "-".to_owned(),
-            some => some.join(", "),
-        })),
+        Column::wide(Column::new("COUNTED-AS-0", |(_, it)| table::listed(&it.unmeasured, ", "))),
         Column::wide(Column::new("UID", |(_, it)| it.pod.uid.clone())),
         Column::text("WHY THERE", |(_, it)| {
             let because: Vec<String> = it.because.iter().map(ToString::to_string).collect();

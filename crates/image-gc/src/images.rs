@@ -8,7 +8,7 @@ use kq_facts::image_records::ImageRecords;
 use kq_facts::runtime::{ContainerState, Image};
 use kq_facts::timestamp::Timestamp;
 use kq_k8s::kubelet_rules::KubeletRules;
-use kq_output::table::{Column, Rows, Table};
+use kq_output::table::{Column, Rows, Table, listed};
 use kq_output::units::age;
 use serde::Serialize;
 
@@ -143,8 +143,8 @@ fn images(list: &ImageList, is_wide: bool) -> Table {
             [only] => only.to_string(),
             [first, others @ ..] => format!("{first} and {} more", others.len()),
         })),
-        Column::wide(Column::text("USED-BY", |(_, row)| joined(&row.used_by))),
-        Column::wide(Column::new("DIGESTS", |(_, row)| joined(&row.digests))),
+        Column::wide(Column::text("USED-BY", |(_, row)| listed(&row.used_by, ","))),
+        Column::wide(Column::new("DIGESTS", |(_, row)| listed(&row.digests, ","))),
     ])
 }
 
@@ -153,12 +153,5 @@ fn since(time: Option<Timestamp>, at: Timestamp) -> String {
         None => "?".to_owned(),
         Some(time) if time >= at => "now".to_owned(),
         Some(time) => age(at.since(time)),
-    }
-}
-
-fn joined(all: &[impl ToString]) -> String {
-    match all {
-        [] => "-".to_owned(),
-        all => all.iter().map(ToString::to_string).collect::<Vec<_>>().join(","),
     }
 }

@@ -97,6 +97,12 @@ pub fn or_dash(value: Option<impl fmt::Display>) -> String {
     value.map_or_else(|| "-".to_owned(), |value| value.to_string())
 }
 
+/// Returns the cell of a list: `-` stands for none.
+pub fn listed<T: fmt::Display>(items: impl IntoIterator<Item = T>, separator: &str) -> String {
+    let items: Vec<String> = items.into_iter().map(|item| item.to_string()).collect();
+    if items.is_empty() { "-".to_owned() } else { items.join(separator) }
+}
+
 /// The rows of a table.
 #[derive(Clone, Copy, Debug)]
 pub struct Rows<I> {

@@ -4,7 +4,7 @@ use super::cluster::{ClusterPreemption, NodeAnswer, NodeResult, NodeVictim};
 use super::view::{amounts, named_ties};
 use kq_output::doc::Doc;
 use kq_output::screen::Tone;
-use kq_output::table::{Column, Rows, or_dash};
+use kq_output::table::{Column, Rows, listed, or_dash};
 
 const NODES: &[Column<NodeAnswer>] = &[
     Column::name("NODE", |node| node.node.clone()),
@@ -65,7 +65,7 @@ fn note(victim: &NodeVictim) -> String {
     let unneeded = "not needed in hindsight: the others are enough";
     let mut notes: Vec<String> = victim.unneeded.then(|| unneeded.to_owned()).into_iter().collect();
     notes.extend(named_ties(&victim.ties));
-    if notes.is_empty() { "-".to_owned() } else { notes.join("; ") }
+    listed(notes, "; ")
 }
 
 fn result(node: &NodeAnswer) -> String {
@@ -115,5 +115,5 @@ fn reason(node: &NodeAnswer) -> String {
         Some(false) => Some("not ready: the scheduler passes it over".to_owned()),
         None => Some("whether it is ready is unknown".to_owned()),
     });
-    if reasons.is_empty() { "-".to_owned() } else { reasons.join("; ") }
+    listed(reasons, "; ")
 }

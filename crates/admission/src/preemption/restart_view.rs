@@ -5,7 +5,7 @@ use crate::shown;
 use kq_k8s::pod::ResourceName;
 use kq_output::doc::Doc;
 use kq_output::screen::Tone;
-use kq_output::table::{Column, Rows, Table, or_dash};
+use kq_output::table::{Column, Rows, Table, listed, or_dash};
 use kq_output::units::and_more;
 use std::iter;
 
@@ -83,9 +83,5 @@ fn of(compared: &ComparedAnew, amount: i64) -> String {
 
 fn takers(line: &ComparedAnew) -> String {
     let named = |it: &Taker| format!("{} {}", it.pod, of(line, it.amount));
-    let named: Vec<String> = line.taken_by.iter().map(named).collect();
-    match named.is_empty() {
-        true => "-".to_owned(),
-        false => named.join(", ") + &and_more(line.more_takers),
-    }
+    listed(line.taken_by.iter().map(named), ", ") + &and_more(line.more_takers)
 }

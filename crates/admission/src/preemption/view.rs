@@ -7,7 +7,7 @@ use super::report::{
 use super::victims::VisitResult;
 use crate::{Check, CheckResult, shown};
 use kq_output::doc::Doc;
-use kq_output::table::{Column, Rows, Table, or_dash};
+use kq_output::table::{Column, Rows, Table, listed, or_dash};
 use kq_output::units::first_few;
 use std::sync::Arc;
 
@@ -87,7 +87,7 @@ fn note(victim: &Victim) -> String {
     if victim.more_ties > 0 {
         notes.push(format!("equal to {} others at its turn, too many to name", victim.more_ties));
     }
-    if notes.is_empty() { "-".to_owned() } else { notes.join("; ") }
+    listed(notes, "; ")
 }
 
 /// Returns which pods could go in a victim's place; of many, the first.
@@ -166,8 +166,5 @@ pub(super) fn amounts(missing: &[Missing]) -> String {
     let one = |it: &Missing| {
         format!("{} {}", it.resource, shown(&it.resource.as_str().into(), it.quantity))
     };
-    match missing {
-        [] => "-".to_owned(),
-        _ => missing.iter().map(one).collect::<Vec<_>>().join(", "),
-    }
+    listed(missing.iter().map(one), ", ")
 }

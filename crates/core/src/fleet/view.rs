@@ -1,9 +1,9 @@
 //! The merged answer for people and spreadsheets.
 
 use super::merge::{FleetAnswer, NodeChange, NodeValue, ResultRow};
-use super::outcome::{NodeOutcome, NodeResult};
+use super::outcome::NodeOutcome;
 use kq_output::doc::Doc;
-use kq_output::table::{Column, Rows, Table};
+use kq_output::table::{Column, Rows, Table, listed};
 use kq_output::units::{counted, first_few};
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -93,18 +93,11 @@ fn tables(answer: &FleetAnswer, is_wide: bool) -> Doc {
         }
         Some(changes) => doc.add_apart(Rows::of(changes).table(&[
             Column::name("NODE", |it: &NodeChange| it.node.clone()),
-            Column::text("ANSWER BEFORE", |it| joined(&it.before)),
-            Column::text("ANSWER", |it| joined(&it.after)),
+            Column::text("ANSWER BEFORE", |it| listed(&it.before, ", ")),
+            Column::text("ANSWER", |it| listed(&it.after, ", ")),
         ])),
     }
     doc
-}
-
-fn joined(results: &[NodeResult]) -> String {
-    match results {
-        [] => "-".to_owned(),
-        all => all.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
-    }
 }
 
 fn results(rows: &[ResultRow], is_wide: bool) -> Table {

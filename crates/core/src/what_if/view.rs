@@ -5,7 +5,7 @@ use super::{ChangeList, PodOutcome, PodResult, ValueChange, WhatIf, Written};
 use kq_answer::{Finding, finding_view};
 use kq_output::doc::Doc;
 use kq_output::screen::Tone;
-use kq_output::table::{Column, Rows, Table, or_dash};
+use kq_output::table::{Column, Rows, Table, listed, or_dash};
 use std::fmt;
 
 impl fmt::Display for PodResult {
@@ -77,10 +77,7 @@ fn pods(pods: &[PodOutcome]) -> Table {
             },
             |it| (it.result == PodResult::Refused).then_some(Tone::Bad),
         ),
-        Column::new("CONTAINERS", |it| match it.containers.as_slice() {
-            [] => "-".to_owned(),
-            containers => containers.join(","),
-        }),
+        Column::new("CONTAINERS", |it| listed(&it.containers, ",")),
         Column::text("REASON", |it| or_dash(it.reason.as_ref())),
         Column::text("MESSAGE", |it| or_dash(it.message.as_ref().or(it.depends_on.as_ref()))),
     ];

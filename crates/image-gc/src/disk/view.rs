@@ -4,8 +4,8 @@ use super::{Account, FsPlace, ImageDisk, LayerUse, Part, Rest, SignalFilesystem}
 use crate::plan::short;
 use kq_facts::timestamp::Timestamp;
 use kq_output::doc::Doc;
-use kq_output::table::{Column, Rows, Table, or_dash};
-use kq_output::units::{self, bytes};
+use kq_output::table::{Column, Rows, Table, listed, or_dash};
+use kq_output::units::{self, Precision, bytes};
 
 const LAYERS: &[Column<LayerUse>] = &[
     Column::new("LARGEST LAYERS", |layer| match (&layer.pod, &layer.container) {
@@ -174,7 +174,7 @@ fn note(part: &Part) -> String {
         notes.push(format!("within {within}"));
     }
     notes.extend(part.unknown.clone());
-    if notes.is_empty() { "-".to_owned() } else { notes.join("; ") }
+    listed(notes, "; ")
 }
 
 fn accounts(accounts: &[Account], now: Timestamp, is_wide: bool) -> Table {

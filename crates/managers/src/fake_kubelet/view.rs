@@ -5,7 +5,7 @@ use super::report::{
 };
 use kq_facts::checkpoint::device::ContainerAllocateResponse;
 use kq_output::doc::Doc;
-use kq_output::table::{Column, Rows, Table, or_dash};
+use kq_output::table::{Column, Rows, Table, listed, or_dash};
 use std::collections::BTreeSet;
 
 /// Returns the devices of each container, and what it gets with them.
@@ -113,7 +113,7 @@ fn devices(containers: &[ContainerAllocation]) -> Table {
         Column::new("RESOURCE", |row| or_dash(row.resource())),
         Column::text("DEVICES", |row| match row.missing {
             Some(_) => "no plugin".to_owned(),
-            None => join(row.devices().iter().map(|device| device.id.clone())),
+            None => listed(row.devices().iter().map(|device| &device.id), ","),
         }),
         Column::new("NUMA", |row| nodes(row.devices())),
         Column::new("PRE-START", |row| or_dash(row.pre_start())),
@@ -124,12 +124,7 @@ fn devices(containers: &[ContainerAllocation]) -> Table {
 fn nodes(devices: &[AllocatedDevice]) -> String {
     let nodes: BTreeSet<i64> =
         devices.iter().flat_map(|it| it.numa_nodes.iter().copied()).collect();
-    join(nodes.iter().map(ToString::to_string))
-}
-
-fn join(texts: impl Iterator<Item = String>) -> String {
-    let texts: Vec<String> = texts.collect();
-    if texts.is_empty() { "-".to_owned() } else { texts.join(",") }
+    listed(nodes, ",")
 }
 
 /// Returns what a plugin gives a container, in words.

@@ -6,7 +6,7 @@ use super::resources::{FreeDevices, FreeOf, ResourceSummary};
 use crate::run_options::Dropped;
 use kq_facts::devices::PluginAnswer;
 use kq_output::screen::Tone;
-use kq_output::table::{Column, Rows, Table};
+use kq_output::table::{Column, Rows, Table, listed};
 use std::fmt::Display;
 
 fn devices<'a>() -> [Column<DeviceRow<'a>>; 13] {
@@ -15,7 +15,7 @@ fn devices<'a>() -> [Column<DeviceRow<'a>>; 13] {
         Column::name("CONTAINER", |row| row.container.to_owned()),
         Column::new("RESOURCE", |row| row.resource.to_owned()),
         Column::name("DEVICE", |row| row.device.to_owned()),
-        Column::new("NUMA", |row| numa(&row.numa_nodes)),
+        Column::new("NUMA", |row| listed(&row.numa_nodes, ",")),
         Column::state(
             "HEALTH",
             |row| health(row.health).0.to_owned(),
@@ -84,13 +84,6 @@ fn seen(seen: Option<bool>) -> String {
     .to_owned()
 }
 
-fn numa(nodes: &[i64]) -> String {
-    match nodes {
-        [] => "-".to_owned(),
-        nodes => nodes.iter().map(ToString::to_string).collect::<Vec<_>>().join(","),
-    }
-}
-
 /// Returns a line for each resource.
 pub fn resources(resources: &[ResourceSummary]) -> Table {
     Rows::of(resources).table(RESOURCES)
@@ -109,7 +102,7 @@ pub fn free(devices: &FreeDevices) -> Table {
         Column::new("RESOURCE", |(resource, _)| (*resource).clone()),
         Column::name("DEVICE", |(_, free)| known(free.map(|free| &free.device))),
         Column::new("NUMA", |(_, free)| {
-            known(free.and_then(|free| free.numa_nodes.as_deref()).map(numa))
+            known(free.and_then(|free| free.numa_nodes.as_deref()).map(|it| listed(it, ",")))
         }),
     ])
 }

@@ -11,7 +11,7 @@ use crate::manager::hints::Hint;
 use crate::manager::topology::TopologyDecision;
 use crate::reconstruct::some;
 use kq_output::doc::Doc;
-use kq_output::table::{Column, Rows, Table};
+use kq_output::table::{Column, Rows, Table, listed};
 use std::collections::BTreeSet;
 
 /// Shows what each container gets.
@@ -53,7 +53,7 @@ pub fn wide(plan: &DevicePlan) -> Doc {
         "topology manager: policy {}, scope {}, NUMA nodes {}",
         topology.policy,
         topology.scope,
-        numbers(topology.numa_nodes.iter().copied())
+        listed(&topology.numa_nodes, ",")
     ));
     for pod in &plan.pods {
         if let Some(decision) = &pod.admission.topology {
@@ -91,7 +91,7 @@ pub fn wide(plan: &DevicePlan) -> Doc {
 fn decided(title: &str, decision: &TopologyDecision) -> Doc {
     let nodes = match decision.numa_nodes {
         None => "any NUMA node".to_owned(),
-        Some(nodes) => format!("NUMA {}", numbers(nodes.iter())),
+        Some(nodes) => format!("NUMA {}", listed(nodes.iter(), ",")),
     };
     let verdict = match (decision.preferred, decision.admitted) {
         (true, _) => "preferred",
@@ -102,7 +102,7 @@ fn decided(title: &str, decision: &TopologyDecision) -> Doc {
     for (resource, hints) in &decision.hints {
         let hint = |hint: &Hint| {
             let star = if hint.preferred { "*" } else { "" };
-            format!("{}{star}", numbers(hint.numa_nodes.iter()))
+            format!("{}{star}", listed(hint.numa_nodes.iter(), ","))
         };
         let hints = match hints.as_deref() {
             None => "has no NUMA nodes".to_owned(),
@@ -286,7 +286,7 @@ fn list(ids: &[&String]) -> String {
 fn numa(choice: &Choice) -> String {
     // Which nodes it will be may be open as long as the devices are.
     let nodes = &choice.possible_numa_nodes;
-    let all = numbers(nodes.iter().copied());
+    let all = listed(nodes, ",");
     let is_one = choice.any_of.as_ref().is_some_and(|any_of| any_of.count == 1);
     match () {
         () if choice.numa_is_certain || nodes.is_empty() => all,
@@ -296,11 +296,6 @@ fn numa(choice: &Choice) -> String {
         }
         () => format!("{all}?"),
     }
-}
-
-fn numbers(nodes: impl Iterator<Item = i64>) -> String {
-    let nodes: Vec<String> = nodes.map(|node| node.to_string()).collect();
-    if nodes.is_empty() { "-".to_owned() } else { nodes.join(",") }
 }
 
 /// Returns how a choice came about.

@@ -1,9 +1,10 @@
 //! Table rows for the pods that are on the node already.
 
-use super::{Row, container_of, ids, name, numbers, refusal};
+use super::{Row, container_of, ids, name, refusal};
 use crate::plan::{DevicePlan, Fate, HeldDevices, NotOffered, PlannedPod, RestartEffect, Verdict};
 use crate::reconstruct::some;
 use kq_output::doc::Doc;
+use kq_output::table::listed;
 
 /// Puts what a container has into its row, and what becomes of it.
 pub(super) fn with_held(pod: &PlannedPod, restart: bool, row: &mut Row, wide: bool) {
@@ -19,7 +20,7 @@ pub(super) fn with_held(pod: &PlannedPod, restart: bool, row: &mut Row, wide: bo
         return;
     };
     *devices = ids(&held.devices, wide);
-    *numa = numbers(held.numa_nodes.iter().copied());
+    *numa = listed(&held.numa_nodes, ",");
     let last = pod.admission.containers.last();
     let is_refused = last.is_some_and(|step| {
         step.allocation.error.is_some() && step.allocation.container == held.container
@@ -87,7 +88,7 @@ pub(super) fn not_reached(pod: &PlannedPod, wide: bool) -> Vec<Row> {
             resource: held.resource.clone(),
             need: held.devices.len().to_string(),
             devices: ids(&held.devices, wide),
-            numa: numbers(held.numa_nodes.iter().copied()),
+            numa: listed(&held.numa_nodes, ","),
             reason: String::new(),
         })
         .collect()
@@ -106,7 +107,7 @@ pub(super) fn without_pod(plan: &DevicePlan) -> impl Iterator<Item = Row> {
         Row {
             resource: device.resource.clone(),
             devices: device.device.clone(),
-            numa: numbers(device.numa_nodes.iter().copied()),
+            numa: listed(&device.numa_nodes, ","),
             ..Row::of("-".to_owned(), who)
         }
     })
