@@ -5,6 +5,7 @@ mod competitors;
 use self::competitors::Competitors;
 pub use self::competitors::Values;
 use crate::cpu_share::{Division, Node as Competitor, Quota, Reason, cpu_shares};
+use crate::live::checks::first_of;
 use crate::plan::{Owner, Plan, PlannedCgroup, last_element};
 use kq_answer::{Basis, Missing, MissingFact, Warning, WarningCode, answer};
 use kq_facts::cgroup_tree::CgroupPath;
@@ -14,7 +15,7 @@ use kq_k8s::quantity::Quantity;
 use kq_output::metrics::{Labels, Metrics, number};
 use kq_output::screen::Tone;
 use kq_output::table::{Column, Rows, Table, or_dash};
-use kq_output::units::{bar, first_few};
+use kq_output::units::bar;
 use num_rational::BigRational;
 use num_traits::{ToPrimitive, Zero};
 use serde::{Serialize, Serializer};
@@ -172,7 +173,7 @@ pub fn shares<'p>(
             &all.strangers,
         ),
     ] {
-        let names = first_of(names);
+        let names = (!names.is_empty()).then(|| first_of(names));
         basis.warn_all(names.map(|names| Warning::new(code, format!("{what}: {names}"))));
     }
     basis.lack_all(all.gaps.iter().map(|gap| gap.missing.clone()));
@@ -204,12 +205,6 @@ pub fn shares<'p>(
         items.push(own.unless(gap));
     }
     CpuShares { cpus, items, basis }
-}
-
-/// Returns the first few of many names and the number of the others; `None` without names.
-fn first_of(names: &[String]) -> Option<String> {
-    const SHOWN: usize = 3;
-    (!names.is_empty()).then(|| first_few(SHOWN, names))
 }
 
 /// A reserved cgroup has no containers: what runs in it is given as a sibling.

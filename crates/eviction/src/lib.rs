@@ -59,7 +59,7 @@ pub use rank_report::{
     EvictionRank, FirstEvicted, RankInput, RankItem, UsageFrom, UsageSource, UsedParts,
     eviction_rank,
 };
-pub use reason::{BeforeReason, DistanceReason, PressureReason, RankReason};
+pub use reason::{BeforeReason, DistanceReason, PressureReason, RankReason, amount_of};
 pub use reclaim_outcome::{
     FreedBytes, ReclaimAhead, ReclaimFunction, ReclaimOutcome, Reclaimed, Sufficiency,
     reclaim_functions,

@@ -6,7 +6,7 @@ use super::reclaim_outcome::ReclaimFunction;
 use kq_answer::reason::Reason;
 use kq_facts::kubelet_config::{PressureCondition, Signal, StarvedResource};
 use kq_k8s::duration::GoDuration;
-use kq_output::units::{bytes, counted, first_few};
+use kq_output::units::{Precision, counted, first_few};
 use std::fmt;
 
 /// How many names are listed before the rest is counted.
@@ -366,13 +366,16 @@ pub(super) fn formula(row: &ThresholdRow) -> String {
     }
 }
 
-/// Returns an amount in the unit of a signal.
+/// Returns an amount in the unit of a signal; `?` stands for an unknown one.
 pub(super) fn amount(signal: Signal, amount: Option<i64>) -> String {
-    let Some(amount) = amount else { return "?".to_owned() };
+    amount.map_or_else(|| "?".to_owned(), |amount| amount_of(signal, amount))
+}
+
+/// Returns an amount in the unit of a signal: inodes and processes are counted, the others are bytes, shortened.
+pub fn amount_of(signal: Signal, amount: i64) -> String {
     match signal.resource() {
         StarvedResource::Memory | StarvedResource::EphemeralStorage => {
-            let sign = if amount < 0 { "-" } else { "" };
-            format!("{sign}{}", bytes(amount.unsigned_abs()))
+            Precision::Short.bytes(amount)
         }
         StarvedResource::Inodes | StarvedResource::Pids => amount.to_string(),
     }

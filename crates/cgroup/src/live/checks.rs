@@ -194,7 +194,7 @@ impl<'a> CheckInput<'a> {
 }
 
 /// Returns the first few of many, and the number of the others.
-fn first_of(names: &[String]) -> String {
+pub(crate) fn first_of(names: &[String]) -> String {
     const SHOWN: usize = 3;
     first_few(SHOWN, names)
 }

@@ -7,8 +7,8 @@ use anyhow::anyhow;
 use kq_answer::{Basis, Failure, Missing, MissingFact, Warning, WarningCode, Worded};
 use kq_eviction::{
     self, Crossing, DiskFacts, DistanceReason, EvictionRank, NodeDisks, NodeIdentity, PodName,
-    RankInput, UsageFrom, UsageSource, add_container_fs_thresholds, compare, is_active, node_disks,
-    observe,
+    RankInput, UsageFrom, UsageSource, add_container_fs_thresholds, amount_of, compare, is_active,
+    node_disks, observe,
 };
 use kq_facts::cgroup_name::kubelet_roots;
 use kq_facts::fact_key::FactKey;
@@ -173,21 +173,12 @@ fn disks(node: &Node, summary: &StatsSummary) -> NodeDisks {
 }
 
 /// Returns an amount as [`amount_of`] does, next to another one: bytes, where both would read alike.
-pub fn amount_beside(signal: &str, amount: i64, other: i64) -> String {
+pub fn amount_beside(signal: Signal, amount: i64, other: i64) -> String {
     let shown = amount_of(signal, amount);
     match amount != other && shown == amount_of(signal, other) {
         true => format!("{amount} bytes"),
         false => shown,
     }
-}
-
-/// Returns an amount in the unit of a signal: inodes and processes are counted, the others are bytes.
-pub fn amount_of(signal: &str, amount: i64) -> String {
-    if signal.ends_with("inodesFree") || signal.starts_with("pid") {
-        return amount.to_string();
-    }
-    let sign = if amount < 0 { "-" } else { "" };
-    format!("{sign}{}", kq_output::units::bytes(amount.unsigned_abs()))
 }
 
 /// Ranks the pods of a node for eviction.

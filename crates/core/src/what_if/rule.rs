@@ -8,6 +8,7 @@ use crate::question::eviction::amount_beside;
 use crate::question::reclaim::{ReclaimAhead, Sufficiency};
 use kq_admission::preemption::RestartCause;
 use kq_answer::{Rule, RuleFinding, Severity, Wording};
+use kq_facts::kubelet_config::Signal;
 use kq_facts::timestamp::Timestamp;
 use kq_image_gc::lint::signals_off;
 use kq_k8s::duration::GoDuration;
@@ -332,13 +333,13 @@ pub enum EvictionChange {
     /// The available amount is below the threshold.
     #[text(
         "{signal}: {left} available, below the threshold of {limit}",
-        left = amount_beside(signal, *available, *threshold),
-        limit = amount_beside(signal, *threshold, *available)
+        left = amount_beside(*signal, *available, *threshold),
+        limit = amount_beside(*signal, *threshold, *available)
     )]
     #[leads_to(evicted(first, *reclaim))]
     #[command("kq evict rank")]
     Crossed {
-        signal: String,
+        signal: Signal,
         available: i64,
         threshold: i64,
         first: Vec<String>,
@@ -347,7 +348,7 @@ pub enum EvictionChange {
     },
     /// It was crossed, and is not any more.
     #[text("{signal}: no longer below its threshold")]
-    Relieved { signal: String },
+    Relieved { signal: Signal },
     /// The signals have no threshold any more.
     #[text("no threshold of eviction any more: {signals}", signals = signals.join(", "))]
     #[why(signals_off::WHY)]

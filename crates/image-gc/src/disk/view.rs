@@ -119,11 +119,6 @@ fn size(amount: Option<u64>) -> String {
     amount.map_or_else(|| "unknown".to_owned(), bytes)
 }
 
-fn signed(amount: i64) -> String {
-    let sign = if amount < 0 { "-" } else { "" };
-    format!("{sign}{}", bytes(amount.unsigned_abs()))
-}
-
 fn parts(parts: &[Part], rest: &Rest, is_wide: bool) -> Table {
     let all = parts.iter().map(|part| (Some(part), rest));
     let rows: Vec<(Option<&Part>, &Rest)> = all.chain([(None, rest)]).collect();
@@ -134,7 +129,9 @@ fn parts(parts: &[Part], rest: &Rest, is_wide: bool) -> Table {
         }),
         Column::new("SIZE", |(part, rest)| match part {
             Some(part) => size(part.bytes),
-            None => rest.bytes.map_or_else(|| "unknown".to_owned(), signed),
+            None => rest
+                .bytes
+                .map_or_else(|| "unknown".to_owned(), |amount| Precision::Short.bytes(amount)),
         }),
         Column::wide(Column::new("BYTES", |(part, rest)| match part {
             Some(part) => or_dash(part.bytes),

@@ -107,7 +107,7 @@ pub(super) fn eviction(
             rank.thresholds.iter().filter(|row| seen.insert((row.signal, row.configured.clone())))
         {
             let reclaim = reclaim.and_then(|reclaim| reclaim.ahead(row.signal));
-            let signal = row.signal.as_str().to_owned();
+            let signal = row.signal;
             let (Some(available), Some(threshold), Some(margin)) =
                 (row.available, row.threshold, row.margin)
             else {

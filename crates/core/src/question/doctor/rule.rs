@@ -2,19 +2,20 @@
 
 use super::chain;
 use super::pod_rule::{Ended, Follows, MemoryLimit, OomKills, Restarts, Stuck, Throttling};
-use super::wording::{
-    amount, count, evicted, expired, first_of, lasting, not_requested, rank, renewal, verbs,
-};
+use super::wording::{count, evicted, expired, lasting, not_requested, rank, renewal, verbs};
 use crate::kubelet_start::StartFinding;
-use crate::question::eviction::{amount_beside, amount_of};
+use crate::question::eviction::amount_beside;
 use crate::question::reclaim::ReclaimAhead;
 use kq_admission::preemption::{ReadmissionResult, StoppedContainers};
 use kq_answer::{Rule, RuleFinding, Severity, Subject, Topic, Wording};
 use kq_cgroup::live::checks::NotRequested;
 use kq_cgroup::live::difference::Verdict;
 use kq_cgroup::live::set_by::SetBy;
+use kq_eviction::amount_of;
 use kq_facts::certificates::CertificateUsage;
+use kq_facts::kubelet_config::Signal;
 use kq_facts::timestamp::Timestamp;
+use kq_output::units::{Precision, first_few};
 use serde::Serialize;
 
 /// A finding about a node.
@@ -229,13 +230,13 @@ pub enum ImageGc {
         is_certain: false => "usage {usage_percent}% has reached imageGCHighThresholdPercent \
          {high_threshold_percent}%: images are removed, up to {images} ({freed_bytes}); which ones \
          depends on uses that are not known",
-        freed_bytes = amount(*freed_bytes)
+        freed_bytes = Precision::Short.bytes(*freed_bytes)
     )]
     #[text(
         "usage {usage_percent}% has reached imageGCHighThresholdPercent {high_threshold_percent}%: \
          {images} ({freed_bytes}), first {first}",
         images = count(*images, "image is removed", "images are removed"),
-        freed_bytes = amount(*freed_bytes)
+        freed_bytes = Precision::Short.bytes(*freed_bytes)
     )]
     #[leads_to(
         "the kubelet does so within 5 minutes; a pod that needs a removed image pulls it again"
@@ -254,12 +255,12 @@ pub enum ImageGc {
     #[text(
         is_certain: false => "images that are unused for longer than imageMaximumGCAge are removed, up to {images} \
          ({freed_bytes}); which ones depends on uses that are not known",
-        freed_bytes = amount(*freed_bytes)
+        freed_bytes = Precision::Short.bytes(*freed_bytes)
     )]
     #[text(
         "unused for longer than imageMaximumGCAge: {images} ({freed_bytes}), first {first}",
         images = count(*images, "image is removed", "images are removed"),
-        freed_bytes = amount(*freed_bytes)
+        freed_bytes = Precision::Short.bytes(*freed_bytes)
     )]
     #[leads_to(
         "the kubelet does so within 5 minutes; a pod that needs a removed image pulls it again"
@@ -281,8 +282,8 @@ pub enum ImageGc {
     #[text(
         "usage {usage_percent}%: image garbage collection must free {wanted_bytes} and can free \
          {freed_bytes}",
-        wanted_bytes = amount(*wanted_bytes),
-        freed_bytes = amount(*freed_bytes)
+        wanted_bytes = Precision::Short.bytes(*wanted_bytes),
+        freed_bytes = Precision::Short.bytes(*freed_bytes)
     )]
     #[why("{error}")]
     #[leads_to("the disk fills up to the eviction threshold, and pods are evicted")]
@@ -303,19 +304,19 @@ pub enum Eviction {
     #[text(signal: Some(signal) => "{signal}: {reason}")]
     #[text("{reason}")]
     #[advice("let kq reach the kubelet's API, or pass --stats to kq evict rank")]
-    #[command(rank(signal.as_deref().unwrap_or("memory.available")))]
-    Unknown { signal: Option<String>, reason: String },
+    #[command(rank(signal.unwrap_or(Signal::MemoryAvailable)))]
+    Unknown { signal: Option<Signal>, reason: String },
     #[text(
         "{signal}: {available} left, the threshold is {threshold}: {margin} to go",
-        available = amount_of(signal, *available),
-        threshold = amount_of(signal, *threshold),
-        margin = amount_of(signal, *margin)
+        available = amount_of(*signal, *available),
+        threshold = amount_of(*signal, *threshold),
+        margin = amount_of(*signal, *margin)
     )]
     #[leads_to(evicted(first, *reclaim))]
     #[advice("free the resource before the threshold is crossed")]
-    #[command(rank(signal))]
+    #[command(rank(*signal))]
     Near {
-        signal: String,
+        signal: Signal,
         available: i64,
         threshold: i64,
         margin: i64,
@@ -325,14 +326,14 @@ pub enum Eviction {
     },
     #[text(
         "{signal}: {left} left, below the threshold {limit}",
-        left = amount_beside(signal, *available, *threshold),
-        limit = amount_beside(signal, *threshold, *available)
+        left = amount_beside(*signal, *available, *threshold),
+        limit = amount_beside(*signal, *threshold, *available)
     )]
     #[leads_to(evicted(first, *reclaim))]
     #[advice("free the resource, or move pods away")]
-    #[command(rank(signal))]
+    #[command(rank(*signal))]
     Crossed {
-        signal: String,
+        signal: Signal,
         available: i64,
         threshold: i64,
         first: Vec<String>,
@@ -457,7 +458,7 @@ pub enum Headroom {
     #[text(
         "{free_memory_bytes}; a critical pod with {needs_milli_cpu}m CPU preempts {victims}",
         free_memory_bytes = not_requested(*free_milli_cpu, *free_memory_bytes),
-        victims = first_of(victims)
+        victims = first_few(3, victims)
     )]
     #[why(
         "the kubelet orders victims by QoS class, distance and requests, not by priority or \

@@ -3,7 +3,8 @@
 use crate::question::reclaim::ReclaimAhead;
 use kq_admission::preemption::ReadmissionResult;
 use kq_facts::certificates::CertificateUsage;
-use kq_output::units::{bytes, counted, first_few};
+use kq_facts::kubelet_config::Signal;
+use kq_output::units::{Precision, counted};
 
 pub(super) fn expired(usage: CertificateUsage) -> &'static str {
     match usage {
@@ -64,7 +65,7 @@ pub(super) fn lasting(seconds: i64) -> String {
     counted(usize::try_from(seconds / unit).unwrap_or(0), one)
 }
 
-pub(super) fn rank(signal: &str) -> String {
+pub(super) fn rank(signal: Signal) -> String {
     format!("kq evict rank --signal {signal}")
 }
 
@@ -92,27 +93,18 @@ pub(super) fn verbs(ends: &[ReadmissionResult]) -> String {
 pub(super) fn not_requested(milli_cpu: i64, memory_bytes: i64) -> String {
     match milli_cpu < 0 || memory_bytes < 0 {
         false => {
-            format!("{milli_cpu}m CPU and {} of memory are not requested", amount(memory_bytes))
+            format!(
+                "{milli_cpu}m CPU and {} of memory are not requested",
+                Precision::Short.bytes(memory_bytes)
+            )
         }
         true => format!(
             "the pods request more than is allocatable: {milli_cpu}m CPU and {} of memory are left",
-            amount(memory_bytes)
+            Precision::Short.bytes(memory_bytes)
         ),
     }
 }
 
-pub(super) fn first_of(pods: &[String]) -> String {
-    const SHOWN: usize = 3;
-    first_few(SHOWN, pods)
-}
-
 pub(super) fn count(number: usize, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
-}
-
-pub(super) fn amount(number: i64) -> String {
-    match u64::try_from(number) {
-        Ok(number) => bytes(number),
-        Err(_) => format!("-{}", bytes(number.unsigned_abs())),
-    }
 }

@@ -342,7 +342,7 @@ impl Transition<'_> {
         for (signal, (available, threshold)) in after.iter().filter(|(it, _)| is_new(it)) {
             let first = self.first_evicted(*signal);
             findings.push(finding(EvictionChange::Crossed {
-                signal: signal.as_str().to_owned(),
+                signal: *signal,
                 available: *available,
                 threshold: *threshold,
                 first,
@@ -350,7 +350,7 @@ impl Transition<'_> {
             }));
         }
         for signal in before.keys().filter(|signal| !after.contains_key(signal)) {
-            findings.push(finding(EvictionChange::Relieved { signal: signal.as_str().to_owned() }));
+            findings.push(finding(EvictionChange::Relieved { signal: *signal }));
         }
         findings
     }
