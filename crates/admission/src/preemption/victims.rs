@@ -4,11 +4,11 @@
 //! for any number of preemptions.
 
 use super::search::{Candidate, Search};
+use crate::derivation::rounded;
 use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::pod::{Pod, ResourceName};
 use kq_k8s::priority::is_preemptable;
 use kq_k8s::qos::{QosClass, recorded_qos_class};
-use kq_k8s::quantity::Quantity;
 use kq_k8s::resources::{kubelet_request, kubelet_requests};
 use std::fmt;
 
@@ -43,14 +43,6 @@ pub fn preemption_request(pod: &Pod, resource: &ResourceName, rules: &KubeletRul
         return 1;
     }
     rounded(resource, &kubelet_request(pod, resource, rules))
-}
-
-/// Returns an amount in the units of requirements.
-pub(super) fn rounded(resource: &ResourceName, amount: &Quantity) -> i64 {
-    match resource {
-        ResourceName::Cpu => amount.milli_value(),
-        _ => amount.value(),
-    }
 }
 
 /// Returns the distance of amounts to the requirements, in the same order (`admissionRequirementList.distance`): the
