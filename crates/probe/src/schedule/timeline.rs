@@ -281,7 +281,7 @@ impl fmt::Display for Since {
     }
 }
 
-const SECOND: i64 = 1_000_000_000;
+const SECOND: i64 = GoDuration::SECOND.0;
 
 /// The ticks between the steps.
 ///

@@ -259,7 +259,7 @@ fn patch_faults(trace: &Trace, rules: &KubeletRules, steps: &[SimulatedStep]) ->
     concerning.filter_map(|(fault, _)| rules.patch_note(fault)).collect()
 }
 
-const SECOND: i64 = 1_000_000_000;
+const SECOND: i64 = GoDuration::SECOND.0;
 
 fn timing(trace: &Trace, what_if: &WhatIf) -> ProbeTiming {
     let given = trace.probe.timing;

@@ -9,6 +9,7 @@ use crate::results::{ContainerId, ResultsCache, Verdict};
 use crate::retry::Conclusion;
 use kq_answer::reason::Reason;
 use kq_facts::timestamp::Timestamp;
+use kq_k8s::duration::GoDuration;
 use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::pod::{Container, Pod, ProbeType, is_final};
 use serde::Serialize;
@@ -333,7 +334,7 @@ pub(crate) fn initial_value(kind: ProbeType) -> Verdict {
 /// fit is the least number, as on amd64. So it is where the start is missing, which is the year 1 to
 /// the kubelet.
 fn elapsed_seconds(started_at: Option<Timestamp>, now: Timestamp) -> i32 {
-    const SECOND: i64 = 1_000_000_000;
+    const SECOND: i64 = GoDuration::SECOND.0;
     let Some(started_at) = started_at else { return i32::MIN };
     let elapsed = now.since(started_at);
     // `Duration.Seconds` adds the two parts as floats, which can round up to the next second.

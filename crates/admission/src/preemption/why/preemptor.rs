@@ -14,6 +14,7 @@ use kq_facts::kubelet_log::LogEntry;
 use kq_facts::timestamp::Timestamp;
 use kq_facts::workloads::effective_uid;
 use kq_k8s::disruption_target::DisruptionTarget;
+use kq_k8s::duration::GoDuration;
 use kq_k8s::pod::Pod;
 use kq_k8s::priority::{is_critical_pod, is_mirror_pod, is_preemptable};
 use std::collections::BTreeSet;
@@ -26,7 +27,7 @@ const SOON: i64 = 600 * 1_000_000_000;
 const AT_ONCE: i64 = 10 * 1_000_000_000;
 
 /// Times in a pod's status are cut to seconds.
-const SECOND: i64 = 1_000_000_000;
+const SECOND: i64 = GoDuration::SECOND.0;
 
 /// Returns the preemptor of a pod: the one that is named, or the possible ones.
 pub(super) fn preemptors(

@@ -2,11 +2,12 @@
 
 use kq_facts::timestamp::Timestamp;
 use kq_k8s::disruption_target::DisruptionTarget;
+use kq_k8s::duration::GoDuration;
 use kq_k8s::pod::{Pod, TerminatedState};
 
 use super::evidence::every_status;
 
-const SECOND: i64 = 1_000_000_000;
+const SECOND: i64 = GoDuration::SECOND.0;
 
 /// How long after the condition or the event of a deletion the deletion follows. Components delete at once; a condition
 /// that stands longer is reset by the disruption controller (`stalePodDisruptionTimeout`,
