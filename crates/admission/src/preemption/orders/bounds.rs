@@ -116,9 +116,9 @@ impl<'b, 's, 'p, C: EarlierChecks> Bounds<'b, 's, 'p, C> {
         for place in &any {
             let is_killed = bounds.end(*place, true, Vec::new());
             if in_all(place) && !is_killed {
-                bounds.add_to_least(*place);
+                add(bounds.search, &mut bounds.least, *place);
             }
-            bounds.add_to_all(*place);
+            add(bounds.search, &mut bounds.all, *place);
         }
         for (nth, second) in seconds.iter().enumerate() {
             let is_exact = nth == 0 && states.len() == 1 && bounds.killers.is_empty();
@@ -130,9 +130,9 @@ impl<'b, 's, 'p, C: EarlierChecks> Bounds<'b, 's, 'p, C> {
     /// Finds the critical pods that may lack room: those that do not fit next to all that may be there.
     fn find_killers(&mut self, before: &BTreeSet<usize>, seconds: &[Range<usize>]) {
         let mut all = Occupancy::default();
-        before.iter().for_each(|place| self.add(&mut all, *place));
+        before.iter().for_each(|place| add(self.search, &mut all, *place));
         for second in seconds {
-            second.clone().for_each(|place| self.add(&mut all, place));
+            second.clone().for_each(|place| add(self.search, &mut all, place));
             let is_critical =
                 |at: &usize| self.search.turns.get(*at).is_some_and(|it| it.is_critical);
             for place in second.clone().filter(is_critical).collect::<Vec<_>>() {
@@ -198,7 +198,7 @@ impl<'b, 's, 'p, C: EarlierChecks> Bounds<'b, 's, 'p, C> {
         };
         let mut stay = Vec::new();
         let mut all = self.all.clone();
-        possible.iter().for_each(|place| self.add(&mut all, *place));
+        possible.iter().for_each(|place| add(self.search, &mut all, *place));
         for place in second.clone() {
             let at_most = self.refusals_without(place, possible.len(), &mut all);
             if possible.binary_search(&place).is_err() {
@@ -224,7 +224,7 @@ impl<'b, 's, 'p, C: EarlierChecks> Bounds<'b, 's, 'p, C> {
                 stay.push(place);
             }
         }
-        stay.into_iter().for_each(|place| self.add_to_least(place));
+        stay.into_iter().for_each(|place| add(self.search, &mut self.least, place));
         self.all = all;
     }
 
@@ -239,29 +239,18 @@ impl<'b, 's, 'p, C: EarlierChecks> Bounds<'b, 's, 'p, C> {
         })
     }
 
-    fn add(&self, others: &mut Occupancy<'p>, place: usize) {
-        if let Some(turn) = self.search.turns.get(place) {
-            others.add_counted(turn.pod, turn.takes.clone());
-        }
-    }
-
-    fn add_to_least(&mut self, place: usize) {
-        let mut least = std::mem::take(&mut self.least);
-        self.add(&mut least, place);
-        self.least = least;
-    }
-
-    fn add_to_all(&mut self, place: usize) {
-        let mut all = std::mem::take(&mut self.all);
-        self.add(&mut all, place);
-        self.all = all;
-    }
-
     /// Returns why a pod is refused among others, none of which it kills; `None`: its checks depend on the pods before
     /// it.
     fn refusals(&self, place: usize, others: &Occupancy<'p>) -> Option<Vec<PossibleRefusal>> {
         let turn = self.search.turns.get(place)?;
         Some(self.search.judge(turn, turn.decided.as_ref()?, others, &[]).refusals)
+    }
+}
+
+/// Adds the pod at a place to others.
+fn add<'p, C: EarlierChecks>(search: &Search<'_, 'p, C>, others: &mut Occupancy<'p>, place: usize) {
+    if let Some(turn) = search.turns.get(place) {
+        others.add_counted(turn.pod, turn.takes.clone());
     }
 }
 
