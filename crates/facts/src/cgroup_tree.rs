@@ -27,6 +27,21 @@ pub struct CgroupTree {
     pub problems: Vec<FailedSource>,
 }
 
+/// What to read of the tree.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TreeNeeds {
+    /// The cgroups that are read with all that is in them; one that is not there is left out.
+    pub roots: Vec<CgroupPath>,
+    /// Single cgroups elsewhere of which the settings are read.
+    pub beside: Vec<CgroupPath>,
+    /// What the kernel counts, not only what is set.
+    pub usage: bool,
+    /// What it counts at length, of the pods and what they are in.
+    pub statistics: bool,
+    /// The processes, and `oom_score_adj` of those in containers.
+    pub processes: bool,
+}
+
 /// The texts of the files of one cgroup by name, line ends and all. On cgroup v1, the files of all
 /// hierarchies that have a cgroup of this path.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -10,6 +10,7 @@ use kq_k8s::go_json::GoJsonError;
 use kq_k8s::version::KubeletVersion;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 
 /// The folder of device plugins and of the checkpoint, in the kubelet's mount namespace. `--root-dir` does not move it
 /// (`DevicePluginPath` in `staging/src/k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1/constants.go`, `NewManagerImpl` in
@@ -18,6 +19,33 @@ pub const PLUGIN_FOLDER: &str = "/var/lib/kubelet/device-plugins";
 
 /// The checkpoint of the device manager in [`PLUGIN_FOLDER`].
 pub const CHECKPOINT_NAME: &str = "kubelet_internal_checkpoint";
+
+/// The socket on which plugins register (`KubeletSocket`).
+pub const KUBELET_SOCKET: &str = "kubelet.sock";
+
+/// The socket of a fake kubelet, on which `kq devices allocate` speaks.
+pub const CONTROL_SOCKET: &str = "kq.sock";
+
+/// The folder of device plugins below a kubelet's root folder.
+pub const BELOW_ROOT: &str = "device-plugins";
+
+/// Something in the folder of device plugins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Its name, which need not be UTF-8.
+    pub name: OsString,
+    pub is_socket: bool,
+    pub is_folder: bool,
+    /// Its size.
+    pub bytes: u64,
+}
+
+impl Entry {
+    /// Returns its name as it is shown.
+    pub fn shown(&self) -> String {
+        self.name.to_string_lossy().into_owned()
+    }
+}
 
 /// The facts about devices.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -30,6 +30,15 @@ pub struct FailedSource {
     pub reason: String,
 }
 
+/// The origin of a path or an endpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NamedBy {
+    /// The operator, with a flag or in the environment: that is his word.
+    Operator,
+    /// A process, a file or a server of the node, or a default: it must be trusted.
+    Node,
+}
+
 impl fmt::Display for FailedSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.source, self.reason)

@@ -6,6 +6,15 @@ use kq_k8s::shared::Shared;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// A program's name and version.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProgramVersion {
+    /// `runc`, `crun`, `Kubernetes`
+    pub name: String,
+    /// As the program prints it: `1.1.5+ds1`, and `v1.36.2` with its letter.
+    pub version: String,
+}
+
 /// The answers of a runtime to all queries. Lists have an order of their own, so that two readings of
 /// an unchanged node are equal: sandboxes by namespace, name, attempt and id; containers by pod UID,
 /// name, attempt and id; images by first tag and id.

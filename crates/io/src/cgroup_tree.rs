@@ -26,20 +26,7 @@ use std::ffi::{CStr, CString};
 use std::path::Path;
 use std::sync::Arc;
 
-/// What to read of the tree.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct TreeNeeds {
-    /// The cgroups that are read with all that is in them; one that is not there is left out.
-    pub roots: Vec<CgroupPath>,
-    /// Single cgroups elsewhere of which the settings are read.
-    pub beside: Vec<CgroupPath>,
-    /// What the kernel counts, not only what is set.
-    pub usage: bool,
-    /// What it counts at length, of the pods and what they are in.
-    pub statistics: bool,
-    /// The processes, and `oom_score_adj` of those in containers.
-    pub processes: bool,
-}
+pub use kq_facts::cgroup_tree::TreeNeeds;
 
 /// No cgroup that is meant to be used is deeper.
 const DEEPEST: usize = 32;

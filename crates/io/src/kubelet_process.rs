@@ -20,6 +20,8 @@ use kq_facts::lookup::{FailedSource, Lookup, Sourced};
 use rustix::fs::{PROC_SUPER_MAGIC, fstat, fstatfs};
 use std::path::Path;
 
+pub use kq_facts::kubelet_process::{KubeletSearch, StoppedKubelet};
+
 /// Why the processes could not be listed.
 #[derive(Debug, thiserror::Error)]
 pub enum FindKubeletError {
@@ -212,14 +214,6 @@ pub struct FoundKubelets {
     pub may_run: bool,
 }
 
-/// The kubelet that was looked for.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct KubeletSearch {
-    pub process: Lookup<KubeletProcess>,
-    /// One may run, whether it was found or not.
-    pub may_run: bool,
-}
-
 /// Finds the running kubelet: of several, the oldest; the others are named
 /// in it. An untrusted process is a failed source.
 ///
@@ -378,14 +372,6 @@ fn read(root: &Path, path: &str) -> Option<String> {
     let bytes = read_beneath(root, path, LIMIT).ok()?;
     // A process can choose a name that is not UTF-8.
     Some(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-/// The start command of a kubelet that is not running.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StoppedKubelet {
-    pub source: String,
-    /// Its command line.
-    pub process: KubeletProcess,
 }
 
 /// Returns the kubelet as its unit would start it; without a unit, as the Kubernetes packages start it if

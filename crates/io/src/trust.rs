@@ -34,6 +34,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+pub use kq_facts::lookup::NamedBy;
+
 /// The permission bits of a file with write permission for a group or by an access control list.
 const WRITE_OF_GROUP: u32 = 0o020;
 
@@ -48,15 +50,6 @@ const ACCESS_LIST: &str = "system.posix_acl_access";
 
 /// The file systems of the kernel: proc, tracefs, debugfs.
 const KERNELS: [fs::FsWord; 3] = [fs::PROC_SUPER_MAGIC, 0x7472_6163, 0x6462_6720];
-
-/// The origin of a path or an endpoint.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NamedBy {
-    /// The operator, with a flag or in the environment: that is his word.
-    Operator,
-    /// A process, a file or a server of the node, or a default: it must be trusted.
-    Node,
-}
 
 /// Returns true for a user whose files and processes are trusted: root, and the one that kq runs as.
 pub fn is_trusted_user(uid: u32) -> bool {

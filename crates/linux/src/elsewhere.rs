@@ -66,37 +66,9 @@ pub mod systemd_bus {
 
 /// The folder of device plugins.
 pub mod folder {
-    use std::ffi::OsString;
-
-    /// The file in which the device manager remembers.
-    pub const CHECKPOINT: &str = "kubelet_internal_checkpoint";
-
-    /// The socket on which plugins register (`KubeletSocket`).
-    pub const KUBELET_SOCKET: &str = "kubelet.sock";
-
-    /// The socket of a fake kubelet.
-    pub const CONTROL_SOCKET: &str = "kq.sock";
-
-    /// The folder of device plugins below a kubelet's root folder.
-    pub const BELOW_ROOT: &str = "device-plugins";
-
-    /// Something in the folder.
-    #[derive(Clone, Debug, PartialEq, Eq)]
-    pub struct Entry {
-        /// Its name, which need not be UTF-8.
-        pub name: OsString,
-        pub is_socket: bool,
-        pub is_folder: bool,
-        /// Its size.
-        pub bytes: u64,
-    }
-
-    impl Entry {
-        /// Returns its name as it is shown.
-        pub fn shown(&self) -> String {
-            self.name.to_string_lossy().into_owned()
-        }
-    }
+    pub use kq_facts::devices::{
+        BELOW_ROOT, CHECKPOINT_NAME as CHECKPOINT, CONTROL_SOCKET, Entry, KUBELET_SOCKET,
+    };
 }
 
 /// The sockets of plugins.

@@ -22,6 +22,7 @@ pub use process::{ContainerGcFlags, ProcessTexts, as_started, as_typed, recognis
 
 pub use values::value_error;
 
+use crate::lookup::Lookup;
 use serde::{Deserialize, Serialize};
 
 /// The kubelet's default root folder.
@@ -29,6 +30,22 @@ pub const DEFAULT_ROOT_DIR: &str = "/var/lib/kubelet";
 
 /// The kubelet's default certificate folder, independent of its root folder.
 pub const DEFAULT_CERT_DIR: &str = "/var/lib/kubelet/pki";
+
+/// The kubelet that was looked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KubeletSearch {
+    pub process: Lookup<KubeletProcess>,
+    /// One may run, whether it was found or not.
+    pub may_run: bool,
+}
+
+/// The start command of a kubelet that is not running.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoppedKubelet {
+    pub source: String,
+    /// Its command line.
+    pub process: KubeletProcess,
+}
 
 /// A kubelet that runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

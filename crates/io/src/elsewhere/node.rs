@@ -37,22 +37,10 @@ pub mod cgroup_files {
 
 pub mod cgroup_tree {
     use kq_facts::cgroup_layout::CgroupLayout;
-    use kq_facts::cgroup_tree::{CgroupPath, CgroupTree};
+    use kq_facts::cgroup_tree::CgroupTree;
     use std::path::Path;
 
-    /// What to read of the tree.
-    #[derive(Clone, Debug, Default, PartialEq, Eq)]
-    pub struct TreeNeeds {
-        /// The cgroups that are read with all that is in them.
-        pub roots: Vec<CgroupPath>,
-        /// Single cgroups elsewhere of which the settings are read.
-        pub beside: Vec<CgroupPath>,
-        /// What the kernel counts, not only what is set.
-        pub usage: bool,
-        /// What it counts at length.
-        pub statistics: bool,
-        pub processes: bool,
-    }
+    pub use kq_facts::cgroup_tree::TreeNeeds;
 
     /// Returns an empty tree.
     pub fn read_tree(_host_root: &Path, _layout: &CgroupLayout, _needs: &TreeNeeds) -> CgroupTree {
@@ -353,14 +341,7 @@ pub mod trust {
     use std::convert::Infallible;
     use std::path::Path;
 
-    /// The origin of a path or an endpoint.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub enum NamedBy {
-        /// The operator, with a flag or in the environment.
-        Operator,
-        /// A process, a file or a server of the node, or a default.
-        Node,
-    }
+    pub use kq_facts::lookup::NamedBy;
 
     fn needs_linux() -> ReadError {
         ReadError::System(NEEDS_LINUX.to_owned())

@@ -5,17 +5,9 @@ use crate::NEEDS_LINUX;
 /// The kubelet's process.
 pub mod kubelet_process {
     use super::NEEDS_LINUX;
-    use kq_facts::kubelet_process::KubeletProcess;
-    use kq_facts::lookup::Lookup;
     use std::path::Path;
 
-    /// The kubelet that was looked for.
-    #[derive(Clone, Debug, Default, PartialEq, Eq)]
-    pub struct KubeletSearch {
-        pub process: Lookup<KubeletProcess>,
-        /// One may run, whether it was found or not.
-        pub may_run: bool,
-    }
+    pub use kq_facts::kubelet_process::{KubeletSearch, StoppedKubelet};
 
     /// Why the processes could not be listed.
     #[derive(Debug, thiserror::Error)]
@@ -55,14 +47,6 @@ pub mod kubelet_process {
         Err(FindKubeletError)
     }
 
-    /// The start command of a kubelet that is not running.
-    #[derive(Clone, Debug, PartialEq, Eq)]
-    pub struct StoppedKubelet {
-        pub source: String,
-        /// Its command line.
-        pub process: KubeletProcess,
-    }
-
     /// Returns `None`: it is unknown.
     pub fn stopped_kubelet(_root: &Path) -> Option<StoppedKubelet> {
         None
@@ -96,14 +80,7 @@ pub mod program_version {
     use super::super::node::trust::TrustedProgram;
     use std::convert::Infallible;
 
-    /// A program's name and version.
-    #[derive(Clone, Debug, PartialEq, Eq)]
-    pub struct ProgramVersion {
-        /// `runc`, `crun`, `Kubernetes`
-        pub name: String,
-        /// As the program prints it.
-        pub version: String,
-    }
+    pub use kq_facts::runtime::ProgramVersion;
 
     /// Cannot be called: there is no program.
     pub fn program_version(program: &TrustedProgram) -> Result<ProgramVersion, Infallible> {

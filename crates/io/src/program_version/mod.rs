@@ -21,14 +21,7 @@ use crate::watchdog::reading;
 use std::fs::File;
 use std::io;
 
-/// A program's name and version.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ProgramVersion {
-    /// `runc`, `crun`, `Kubernetes`
-    pub name: String,
-    /// As the program prints it: `1.1.5+ds1`, and `v1.36.2` with its letter.
-    pub version: String,
-}
+pub use kq_facts::runtime::ProgramVersion;
 
 /// Why the version is unknown.
 #[derive(Debug, thiserror::Error)]

@@ -8,20 +8,14 @@ use kq_io::host::ReadError;
 use kq_io::input::plain;
 use kq_io::kubelet_process::{FindKubeletError, find_kubelets, suspects};
 use rustix::fs::{AtFlags, CWD, FileType, statat};
-use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Component, Path, PathBuf};
 
-/// The file in which the device manager remembers.
-pub const CHECKPOINT: &str = "kubelet_internal_checkpoint";
-
-/// The socket on which plugins register (`KubeletSocket`).
-pub const KUBELET_SOCKET: &str = "kubelet.sock";
-
-/// The socket of a fake kubelet, on which `kq devices allocate` speaks.
-pub const CONTROL_SOCKET: &str = "kq.sock";
+pub use kq_facts::devices::{
+    BELOW_ROOT, CHECKPOINT_NAME as CHECKPOINT, CONTROL_SOCKET, Entry, KUBELET_SOCKET,
+};
 
 /// What only a kubelet leaves in its folder of plugins, or in its root folder.
 const KUBELET_FILES: &[&str] = &[
@@ -36,30 +30,9 @@ const KUBELET_FILES: &[&str] = &[
     "pods",
 ];
 
-/// The folder of device plugins below a kubelet's root folder.
-pub const BELOW_ROOT: &str = "device-plugins";
-
 /// The longest path of a folder that leaves room for `/kubelet.sock`: an address of a unix socket has 108
 /// bytes, and ends with a 0.
 pub const LONGEST_FOLDER: usize = 108 - 1 - 1 - KUBELET_SOCKET.len();
-
-/// Something in the folder.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
-    /// Its name, which need not be UTF-8.
-    pub name: OsString,
-    pub is_socket: bool,
-    pub is_folder: bool,
-    /// Its size.
-    pub bytes: u64,
-}
-
-impl Entry {
-    /// Returns its name as it is shown.
-    pub fn shown(&self) -> String {
-        self.name.to_string_lossy().into_owned()
-    }
-}
 
 /// Why a fake kubelet may not work in a folder.
 #[derive(Debug, thiserror::Error)]
