@@ -76,6 +76,14 @@ impl Failure {
         self
     }
 
+    /// Asks whether the nearest name was meant; `None`: no name is near.
+    pub fn meant(self, near: Option<impl fmt::Display>) -> Self {
+        match near {
+            Some(near) => self.hint(format!("did you mean {near}?")),
+            None => self,
+        }
+    }
+
     /// Returns the kind.
     pub fn kind(&self) -> FailureKind {
         self.kind

@@ -73,6 +73,11 @@ impl PodSelector {
         self.name.is_none()
     }
 
+    /// Returns true if it selects a pod.
+    pub fn is_of(&self, pod: &Pod) -> bool {
+        self.matches(&pod.metadata.namespace, &pod.metadata.name, effective_uid(pod))
+    }
+
     /// Returns true if it selects a pod. Hexadecimal digits of a UID may be in upper case.
     pub fn matches(&self, namespace: &str, name: &str, uid: &str) -> bool {
         let Some(selected) = &self.name else {

@@ -16,13 +16,15 @@ use crate::host::HostFacts;
 use crate::image_records::ImageRecords;
 use crate::kubelet_config::Source;
 use crate::kubelet_process::KubeletProcess;
-use crate::lookup::Lookup;
+use crate::lookup::{Lookup, Sourced};
 use crate::node_object::NodeObject;
 use crate::overrides::Overrides;
 use crate::runtime::{LowLevelRuntime, RuntimeFacts};
 use crate::start_files::StartFiles;
 use crate::state_files::StateFiles;
 use crate::stats_summary::StatsSummary;
+use anyhow::anyhow;
+use kq_answer::Failure;
 use kq_k8s::manifest::LoadedPod;
 use kq_k8s::version::KubeletVersion;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -164,6 +166,16 @@ pub struct RecordedPods {
 }
 
 impl Snapshot {
+    /// Returns the pods of the node with their source.
+    /// Fails if they are unknown.
+    pub fn known_pods(&self) -> Result<&Sourced<RecordedPods>, Failure> {
+        self.pods.found.as_ref().ok_or_else(|| {
+            let reason = self.pods.reason();
+            Failure::missing(anyhow!("the pods of the node are unknown: {reason}"))
+                .hint("run as root on the node, or give its pods with --pods FILE")
+        })
+    }
+
     /// Returns the kubelet's version in its own words, for every answer in this order: of the Node object, else of the
     /// running kubelet.
     pub fn kubelet_build(&self) -> Option<&str> {

@@ -375,7 +375,7 @@ impl EvictionOptions {
         let thresholds = node.eviction_thresholds()?;
         let mut basis = basis_of(node);
         basis.assume_all(node.assumed_allocations());
-        has_pods(node)?;
+        node.snapshot.known_pods()?;
         let Measured { summary, usage, unknown } = self.measured(node, stats, &mut basis)?;
         let own_node = self.own_node(node, summary)?;
         let known = node.allocated_pods();
@@ -537,17 +537,6 @@ fn unread(node: &Node, summary: &StatsSummary) -> Option<Missing> {
         first.namespace, first.name
     );
     Some(Missing::new(MissingFact::Pods, text))
-}
-
-/// Fails if the pods of the node are unknown.
-fn has_pods(node: &Node) -> Result<(), Failure> {
-    let pods = &node.snapshot.pods;
-    if pods.found.is_some() {
-        return Ok(());
-    }
-    let reason = pods.reason();
-    Err(Failure::missing(anyhow!("the pods of the node are unknown: {reason}"))
-        .hint("run as root on the node, or give its pods with --pods FILE"))
 }
 
 /// Returns the pods that may be evicted.

@@ -10,7 +10,6 @@ use kq_facts::lookup::Sourced;
 use kq_facts::node_list::{ListedNode, read_node_list};
 use kq_facts::pod_selector::{PodSelector, is_uid, several_pods};
 use kq_facts::snapshot::RecordedPods;
-use kq_facts::workloads::effective_uid;
 use kq_io::kubelet_files::read_node_list_file;
 use kq_k8s::manifest::{Loaded, load};
 use kq_k8s::pod::Pod;
@@ -142,10 +141,7 @@ impl<'a> Cluster<'a> {
         basis: &mut Basis,
     ) -> Result<Pod, Failure> {
         let selector = PodSelector::new(name);
-        let is_meant = |pod: &&Pod| {
-            let metadata = &pod.metadata;
-            selector.matches(&metadata.namespace, &metadata.name, effective_uid(pod))
-        };
+        let is_meant = |pod: &&Pod| selector.is_of(pod);
         let asked = match filed {
             Some(_) => Loaded::default(),
             None if is_uid(name) => {

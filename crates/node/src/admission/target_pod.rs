@@ -8,7 +8,6 @@ use kq_core::question::admission::AdmissionNode;
 use kq_facts::input_name::shown;
 use kq_facts::node::Node;
 use kq_facts::pod_selector::{PodSelector, nearest_pod, several_pods};
-use kq_facts::workloads::effective_uid;
 use kq_io::input::read_input;
 use kq_k8s::defaults::apply_default_tolerations;
 use kq_k8s::manifest::{Loaded, Source, Workload, load};
@@ -139,17 +138,9 @@ pub(super) fn bind_static(pod: &mut Pod, about: &AdmissionNode) {
 
 /// Returns the pod of a name.
 pub(super) fn pod_of_node(node: &Node, name: &str) -> Result<Pod, Failure> {
-    if node.snapshot.pods.found.is_none() {
-        let reason = node.snapshot.pods.reason();
-        let error = anyhow!("the pods of the node are unknown: {reason}");
-        return Err(Failure::missing(error)
-            .hint("run as root on the node, or give its pods with --pods FILE"));
-    }
+    node.snapshot.known_pods()?;
     let selector = PodSelector::new(name);
-    let is_meant = |pod: &&Pod| {
-        let metadata = &pod.metadata;
-        selector.matches(&metadata.namespace, &metadata.name, effective_uid(pod))
-    };
+    let is_meant = |pod: &&Pod| selector.is_of(pod);
     let pods = node.allocated_pods();
     let meant: Vec<&Pod> = pods.iter().copied().filter(is_meant).collect();
     match &meant[..] {

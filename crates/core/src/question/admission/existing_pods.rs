@@ -60,11 +60,7 @@ impl AdmissionNode {
         basis: &mut Basis,
     ) -> Result<ExistingPods<'_>, Failure> {
         let snapshot = &self.node.snapshot;
-        let Some(recorded) = snapshot.pods.value() else {
-            let error = anyhow!("the pods of the node are unknown: {}", snapshot.pods.reason());
-            return Err(Failure::missing(error)
-                .hint("run as root on the node, or give its pods with --pods FILE"));
-        };
+        let recorded = &snapshot.known_pods()?.value;
         let policy = CountPolicy {
             new,
             node: &self.object()?.metadata.name,
@@ -102,18 +98,12 @@ impl AdmissionNode {
         let selector = |name: &String| {
             let selector = PodSelector::new(name);
             let mut all = pods.iter().map(|loaded| &*loaded.pod);
-            let is_there = all.any(|pod| {
-                selector.matches(&pod.metadata.namespace, &pod.metadata.name, effective_uid(pod))
-            });
-            if is_there {
+            if all.any(|pod| selector.is_of(pod)) {
                 return Ok(selector);
             }
             let pods = pods.iter().map(|loaded| &*loaded.pod);
             let error = Failure::usage(anyhow!("--without: no pod {name} on this node"));
-            Err(match nearest_pod(name, pods) {
-                Some(nearest) => error.hint(format!("did you mean {nearest}?")),
-                None => error,
-            })
+            Err(error.meant(nearest_pod(name, pods)))
         };
         self.without.iter().map(selector).collect()
     }
@@ -129,8 +119,7 @@ impl<'n> CountPolicy<'_, 'n> {
             let is_same = uid == effective_uid(new) && !uid.is_empty();
             is_same || qualified(pod) == qualified(new)
         });
-        let metadata = &pod.metadata;
-        let is_meant = |it: &PodSelector| it.matches(&metadata.namespace, &metadata.name, uid);
+        let is_meant = |it: &PodSelector| it.is_of(pod);
         if is_new {
             (false, StandingReason::InQuestion)
         } else if self.without.iter().any(is_meant) {

@@ -378,11 +378,7 @@ fn pods_of_node(
     (before, state): (&ManagerState, &ManagerState),
     unhealthy: &[UnhealthyDevice],
 ) -> Result<Vec<PodToPlan>, Failure> {
-    let Some(found) = &node.snapshot.pods.found else {
-        let reason = node.snapshot.pods.reason();
-        return Err(Failure::missing(anyhow!("the pods of the node are unknown: {reason}"))
-            .hint("run as root on the node, or give its pods with --pods FILE"));
-    };
+    let found = node.snapshot.known_pods()?;
     let is_meant = |uid: &str, pod: &Pod| match name {
         Some(name) => {
             let metadata = &pod.metadata;

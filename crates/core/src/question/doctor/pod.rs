@@ -137,9 +137,7 @@ fn find<'c>(compared: &'c Compared, named: &str) -> Result<&'c Pod, Failure> {
     let live = &compared.live;
     let selector = PodSelector::new(named);
     let pods = || live.pods().into_iter();
-    let is_meant = |pod: &&Pod| {
-        selector.matches(&pod.metadata.namespace, &pod.metadata.name, effective_uid(pod))
-    };
+    let is_meant = |pod: &&Pod| selector.is_of(pod);
     let meant: Vec<&Pod> = pods().filter(is_meant).collect();
     match &meant[..] {
         [pod] => Ok(pod),

@@ -46,11 +46,7 @@ pub fn pod_of_container(node: &Node, named: &str) -> Result<(ProbedPod, String),
             let error = anyhow!("no container {named} on this node");
             let running = containers.iter().filter(|it| it.state == ContainerState::Running);
             let near = nearest(named, running.map(|it| it.name.as_str()));
-            let failure = Failure::not_found(error, None);
-            let failure = match near {
-                Some(near) => failure.hint(format!("did you mean {near}?")),
-                None => failure,
-            };
+            let failure = Failure::not_found(error, None).meant(near);
             return Err(failure.hint(
                 "crictl ps lists the containers; kq probe run POD -c NAME selects one of a pod",
             ));

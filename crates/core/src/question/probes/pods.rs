@@ -102,11 +102,7 @@ pub struct RecordedProbes {
 ///
 /// Fails where the pods are unknown, and for a snapshot without probes.
 pub fn recorded_probes(node: &Node) -> Result<RecordedProbes, Failure> {
-    let Some(found) = &node.snapshot.pods.found else {
-        let reason = node.snapshot.pods.reason();
-        return Err(Failure::missing(anyhow!("the pods of the node are unknown: {reason}"))
-            .hint("run as root on the node, or give its pods with --pods FILE"));
-    };
+    let found = node.snapshot.known_pods()?;
     let recorded = &found.value;
     if !recorded.with_probes {
         let refused = anyhow!("the snapshot is of an earlier version of kq, without probes");
@@ -159,13 +155,8 @@ pub fn named(
     let near = found.iter().filter(|(pod, _)| begins(pod)).take(5);
     let near: Vec<String> = near.map(|(pod, _)| display_name(pod)).collect();
     let spelt_alike = nearest_pod(name, found.iter().map(|(pod, _)| pod));
-    let matching: Vec<(Pod, String)> = found
-        .into_iter()
-        .filter(|(pod, _)| {
-            let metadata = &pod.metadata;
-            selector.matches(&metadata.namespace, &metadata.name, effective_uid(pod))
-        })
-        .collect();
+    let matching: Vec<(Pod, String)> =
+        found.into_iter().filter(|(pod, _)| selector.is_of(pod)).collect();
     match &matching[..] {
         [_] => Ok(matching),
         [] => {

@@ -21,7 +21,7 @@ use kq_facts::settings::{assign, assign_gates, settings_of};
 use kq_facts::snapshot::RecordedPods;
 use kq_facts::state_files::STATE_FILES;
 use kq_facts::stats_summary::FsStats;
-use kq_facts::workloads::{effective_uid, pod_id};
+use kq_facts::workloads::pod_id;
 use kq_k8s::manifest::{LoadedPod, Workload};
 use kq_k8s::nearest::nearest;
 use kq_k8s::pod::{Annotations, Container, Pod, PodStatus, ResourceName, ResourceRequirements};
@@ -203,10 +203,7 @@ pub fn apply(
                 None if labels.remove(key).is_none() => {
                     let near = nearest(key, labels.keys().map(String::as_str)).map(str::to_owned);
                     let failure = Failure::usage(anyhow!("{change}: the node has no label {key}"));
-                    return Err(match near {
-                        Some(near) => failure.hint(format!("did you mean {near}?")),
-                        None => failure,
-                    });
+                    return Err(failure.meant(near));
                 }
                 None => {}
             }
@@ -327,10 +324,7 @@ fn known_field(change: &Change, name: &str) -> Result<(), Failure> {
         return Ok(());
     }
     let failure = Failure::usage(anyhow!("{change}: KubeletConfiguration has no field {name}"));
-    Err(match nearest(name, field_names()).or_else(|| field_of_part(name)) {
-        Some(near) => failure.hint(format!("did you mean {near}?")),
-        None => failure,
-    })
+    Err(failure.meant(nearest(name, field_names()).or_else(|| field_of_part(name))))
 }
 
 fn node<'s>(state: &'s mut NodeState, change: &Change) -> Result<&'s mut NodeObject, Failure> {
@@ -349,9 +343,7 @@ fn pods<'s>(state: &'s mut NodeState, change: &Change) -> Result<&'s mut Recorde
 fn pod_of(state: &NodeState, change: &Change, name: &str) -> Result<String, Failure> {
     let all = || state.snapshot.pods.value().into_iter().flat_map(|it| &it.pods).map(|it| &*it.pod);
     let selector = PodSelector::new(name);
-    let matches = |pod: &&Pod| {
-        selector.matches(&pod.metadata.namespace, &pod.metadata.name, effective_uid(pod))
-    };
+    let matches = |pod: &&Pod| selector.is_of(pod);
     let mut found = all().filter(matches);
     match (found.next(), found.next()) {
         (Some(pod), None) => Ok(pod_id(pod)),
@@ -474,10 +466,7 @@ fn device_gone(state: &mut NodeState, change: &Change, id: &str) -> Result<(), F
     if gone.is_empty() {
         let all = listed.values().flatten().map(String::as_str);
         let failure = Failure::usage(anyhow!("{change}: no plugin lists such a device"));
-        return Err(match nearest(id, all) {
-            Some(near) => failure.hint(format!("did you mean {near}?")),
-            None => failure,
-        });
+        return Err(failure.meant(nearest(id, all)));
     }
     devices.unlist(is_it);
     let Ok(node) = node(state, change) else { return Ok(()) };
@@ -501,10 +490,7 @@ fn plugin_gone(state: &mut NodeState, change: &Change, resource: &str) -> Result
         let all: Vec<String> =
             node.status.capacity.iter().map(|(name, _)| name.to_string()).collect();
         let failure = Failure::usage(anyhow!("{change}: the node does not have this resource"));
-        return Err(match nearest(resource, all.iter().map(String::as_str)) {
-            Some(near) => failure.hint(format!("did you mean {near}?")),
-            None => failure,
-        });
+        return Err(failure.meant(nearest(resource, all.iter().map(String::as_str))));
     }
     node.status.allocatable.insert(name, zero());
     Ok(())

@@ -231,10 +231,7 @@ impl FleetOptions {
         let names: BTreeSet<&str> = all.iter().map(|node| node.name.as_str()).collect();
         if let Some(unknown) = self.nodes.iter().find(|name| !names.contains(name.as_str())) {
             let failure = Failure::usage(anyhow!("the cluster has no node {unknown}"));
-            return Err(match nearest(unknown, names.iter().copied()) {
-                Some(near) => failure.hint(format!("did you mean {near}?")),
-                None => failure,
-            });
+            return Err(failure.meant(nearest(unknown, names.iter().copied())));
         }
         let labels = |node: &ListedNode| {
             node.object.as_ref().map(|object| object.metadata.labels.clone()).unwrap_or_default()
