@@ -8,7 +8,7 @@ use crate::host::{ReadError, kind_name};
 use crate::input::plain;
 use crate::listener::listens_in;
 use crate::memory;
-use crate::place::folder_to_write;
+use crate::place::{folder_to_write, system};
 use crate::replace::{Access, NotReplaced, Sibling, is_left_behind};
 use crate::watchdog::reading;
 use kq_facts::checkpoint::LARGEST;
@@ -236,13 +236,6 @@ fn expect_regular(file: &OwnedFd) -> Result<Stat, ReadError> {
     match FileType::from_raw_mode(status.st_mode) {
         FileType::RegularFile => Ok(status),
         kind => Err(ReadError::Kind { found: kind_name(kind), expected: "a regular file" }),
-    }
-}
-
-fn system(error: Errno) -> ReadError {
-    match error {
-        Errno::NOENT => ReadError::Absent,
-        error => ReadError::System(plain(&error.into())),
     }
 }
 

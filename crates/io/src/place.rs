@@ -225,7 +225,7 @@ fn is_of_kernel(file: &OwnedFd) -> Result<bool, ReadError> {
     Ok(fstatfs(file).map_err(system)?.f_type == PROC_SUPER_MAGIC)
 }
 
-fn system(error: Errno) -> ReadError {
+pub(crate) fn system(error: Errno) -> ReadError {
     match error {
         Errno::NOENT => ReadError::Absent,
         error => ReadError::System(plain(&error.into())),
