@@ -271,11 +271,7 @@ impl Target {
 
     /// Notes why the kubelet does not run this probe now, and what the API server says of it.
     fn note_state(&mut self) {
-        let field = match self.probe_type {
-            ProbeType::Startup => "startupProbe",
-            ProbeType::Readiness => "readinessProbe",
-            ProbeType::Liveness => "livenessProbe",
-        };
+        let field = self.probe_type.field();
         let spec = &self.pod.spec;
         let is_init = self.container_kind != ContainerKind::Container;
         for error in validate_probe_of(&self.pod, is_init, self.container_at, field) {

@@ -373,6 +373,15 @@ impl ProbeType {
     /// In the order in which the kubelet makes workers for them (`AddPod`,
     /// `pkg/kubelet/prober/prober_manager.go`).
     pub const ALL: [Self; 3] = [Self::Startup, Self::Readiness, Self::Liveness];
+
+    /// Returns the field of a container that holds the probe.
+    pub fn field(self) -> &'static str {
+        match self {
+            Self::Startup => "startupProbe",
+            Self::Readiness => "readinessProbe",
+            Self::Liveness => "livenessProbe",
+        }
+    }
 }
 
 impl fmt::Display for ProbeType {

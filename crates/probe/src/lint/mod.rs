@@ -143,7 +143,7 @@ fn findings(pod: &Pod, fails_on_timeout: bool) -> Vec<Finding> {
         let [startup, readiness, liveness] =
             ProbeType::ALL.map(|kind| container.probe(kind).map(with_defaults));
         let first = if startup.is_some() { ProbeType::Startup } else { ProbeType::Liveness };
-        let has_verdict = !is_refused(&format!("{path}.{}", field(first)));
+        let has_verdict = !is_refused(&format!("{path}.{}", first.field()));
         let probed = Probed {
             spec,
             container,
@@ -229,16 +229,7 @@ impl Probed<'_> {
             (ProbeType::Liveness, &self.liveness),
         ];
         probes.into_iter().filter_map(|(kind, probe)| {
-            Some((kind, format!("{}.{}", self.path, field(kind)), probe.as_ref()?))
+            Some((kind, format!("{}.{}", self.path, kind.field()), probe.as_ref()?))
         })
-    }
-}
-
-/// Returns the field that holds a probe.
-fn field(kind: ProbeType) -> &'static str {
-    match kind {
-        ProbeType::Startup => "startupProbe",
-        ProbeType::Readiness => "readinessProbe",
-        ProbeType::Liveness => "livenessProbe",
     }
 }

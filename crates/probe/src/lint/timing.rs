@@ -5,7 +5,7 @@
 //! last of `failureThreshold` failures in a row counts (`doProbe`, `pkg/kubelet/prober/worker.go`).
 
 use super::rule::{ProbeRule, SlowStart};
-use super::{Found, Probed, field};
+use super::{Found, Probed};
 use kq_k8s::pod::{Probe, ProbeType};
 
 /// A container that is killed earlier than this after its start may well not be up yet.
@@ -84,7 +84,7 @@ fn slow_start(probed: &Probed<'_>) -> Option<Found> {
         ProbeType::Startup => ProbeRule::ShortStartup(start),
         ProbeType::Readiness | ProbeType::Liveness => ProbeRule::NoStartupProbe(start),
     };
-    (earliest < limit).then(|| (format!("{}.{}", probed.path, field(kind)), rule))
+    (earliest < limit).then(|| (format!("{}.{}", probed.path, kind.field()), rule))
 }
 
 /// A delay counts from the start of the container, as does what the startup probe waits for.
