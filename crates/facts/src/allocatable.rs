@@ -180,6 +180,19 @@ pub fn reserved(name: &ResourceName, capacity: &Quantity, reservations: &Reserva
     reserved
 }
 
+/// Returns what is reserved of a machine's resources, together with what hard thresholds keep free; not of ephemeral
+/// storage. Of what nothing is reserved is left out.
+pub fn reserved_but_storage(capacity: &ResourceList, reservations: &Reservations) -> ResourceList {
+    let mut reservation = ResourceList::default();
+    for (name, there_is) in capacity.iter() {
+        let amount = reserved(name, there_is, reservations);
+        if name.as_str() != "ephemeral-storage" && !amount.is_zero() {
+            reservation.insert(name.clone(), amount);
+        }
+    }
+    reservation
+}
+
 /// Returns one resource without what is reserved of it.
 fn without_reserved(
     name: &ResourceName,

@@ -39,7 +39,7 @@ use serving::Serving;
 
 use kq_answer::reason::Reason;
 use kq_answer::{Certainty, Worded};
-use kq_facts::allocatable::{ReservationError, Reservations, reservations, reserved};
+use kq_facts::allocatable::{ReservationError, Reservations, reservations, reserved_but_storage};
 use kq_facts::cgroup_mode::{CgroupDriver, CgroupVersion};
 use kq_facts::filesystems::Filesystem;
 use kq_facts::found_node::asks_for_driver;
@@ -465,16 +465,7 @@ impl<'a> Start<'a> {
         let mut config = read.effective.clone();
         let kept = reservations(&mut config, machine.cpus.as_ref());
         let known = kept.as_ref().ok().filter(|_| !machine.capacity.is_empty());
-        let reservation = known.map(|kept| {
-            let mut reservation = ResourceList::default();
-            for (name, there_is) in machine.capacity.iter() {
-                let amount = reserved(name, there_is, kept);
-                if name.as_str() != "ephemeral-storage" && !amount.is_zero() {
-                    reservation.insert(name.clone(), amount);
-                }
-            }
-            reservation
-        });
+        let reservation = known.map(|kept| reserved_but_storage(&machine.capacity, kept));
         Self { facts, said, read, serving, machine, driver, config, kept, reservation }
     }
 

@@ -6,7 +6,7 @@ use crate::kubelet_start::cpu_topology;
 use crate::question::devices::admission::{DeviceAdmission, NEW, uid_of};
 use kq_admission::{CheckReason, EarlierCheck, NodePod, PlacedContainer, Refusal, qualified};
 use kq_answer::{Basis, Missing, MissingFact};
-use kq_facts::allocatable::reserved;
+use kq_facts::allocatable::{reserved, reserved_but_storage};
 use kq_facts::checkpoint::{self, StateFile};
 use kq_facts::host::{HostFacts, Text};
 use kq_facts::kubelet_process::DEFAULT_ROOT_DIR;
@@ -14,7 +14,7 @@ use kq_facts::node::Node;
 use kq_facts::node_config::NodeConfig;
 use kq_k8s::cpuset::CpuSet;
 use kq_k8s::feature_gates::FeatureGates;
-use kq_k8s::pod::{Container, Pod, ResourceList, ResourceName};
+use kq_k8s::pod::{Container, Pod, ResourceName};
 use kq_k8s::qos::{QosClass, effective_qos_class};
 use kq_managers::cpu_manager::{
     ActiveContainers, Allocation, CpuManager, CpuManagerConfig, CpuOutcome, CpuTopology,
@@ -433,13 +433,7 @@ fn memory_manager(node: &Node, settings: &NodeConfig) -> Result<Option<StaticMem
     }
     let machine = KnownMemory::of_host(&node.snapshot.host).machine();
     let machine = machine.ok_or("the memory of the machine's NUMA nodes is not known")?;
-    let mut reservation = ResourceList::default();
-    for (name, capacity) in settings.capacity.iter() {
-        let amount = reserved(name, capacity, &settings.reservations);
-        if name.as_str() != "ephemeral-storage" && !amount.is_zero() {
-            reservation.insert(name.clone(), amount);
-        }
-    }
+    let reservation = reserved_but_storage(&settings.capacity, &settings.reservations);
     let reserved = node.kubelet.given.reserved_memory.as_deref().unwrap_or_default();
     let gates = settings.rules.gates;
     let manager = MemoryManager::new("Static", machine, &reservation, reserved, gates);
