@@ -35,6 +35,11 @@ impl GoDuration {
     pub const SECOND: Self = Self(1_000_000_000);
     pub const MINUTE: Self = Self(60 * Self::SECOND.0);
 
+    /// Returns the length in whole seconds, rounded towards zero.
+    pub fn seconds(self) -> i64 {
+        self.0 / Self::SECOND.0
+    }
+
     /// Returns the length in whole microseconds, rounded towards zero.
     pub fn microseconds(self) -> i64 {
         self.0 / Self::MICROSECOND.0

@@ -2,7 +2,6 @@
 
 use kq_facts::kubelet_config::read;
 use kq_facts::node::Node;
-use kq_k8s::duration::GoDuration;
 use kq_k8s::feature_gates::Gate;
 use kq_k8s::pod::Pod;
 use kq_k8s::priority::SYSTEM_CRITICAL_PRIORITY;
@@ -43,8 +42,9 @@ impl ShutdownGroups {
         let mut groups: Vec<Group> = match by_priority && !listed.is_empty() {
             true => listed.iter().map(Group::of).collect(),
             false => {
-                let whole = seconds(given.shutdown_grace_period);
-                let critical = seconds(given.shutdown_grace_period_critical_pods);
+                let whole = given.shutdown_grace_period.unwrap_or_default().seconds();
+                let critical =
+                    given.shutdown_grace_period_critical_pods.unwrap_or_default().seconds();
                 vec![
                     Group { priority: 0, seconds: whole.saturating_sub(critical) },
                     Group { priority: i64::from(SYSTEM_CRITICAL_PRIORITY), seconds: critical },
@@ -77,10 +77,6 @@ impl Group {
         let number = |field: &str| value.get(field).and_then(Value::as_i64).unwrap_or(0);
         Self { priority: number("priority"), seconds: number("shutdownGracePeriodSeconds") }
     }
-}
-
-fn seconds(duration: Option<GoDuration>) -> i64 {
-    duration.unwrap_or_default().0 / GoDuration::SECOND.0
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The report of one pod, across all domains.
 
-use super::pod_fact::{PodFact, seconds};
+use super::pod_fact::PodFact;
 use super::restart::victims_of_next;
 use crate::question::admission::{AdmissionNode, Detail, plan, sort};
 use crate::question::cgroup::Compared;
@@ -376,8 +376,8 @@ impl Page<'_> {
                 let fact = PodFact::Probe {
                     probe: entry.probe,
                     what: entry.what,
-                    earliest_seconds: seconds(entry.earliest.after),
-                    latest_seconds: seconds(entry.latest.after),
+                    earliest_seconds: entry.earliest.after.seconds(),
+                    latest_seconds: entry.latest.after.seconds(),
                 };
                 self.add(Some(&container.name), fact, "kq probe plan POD");
             }

@@ -2,7 +2,6 @@
 
 use kq_answer::reason::Reason;
 use kq_facts::timestamp::Timestamp;
-use kq_k8s::duration::GoDuration;
 use kq_k8s::pod::ProbeType;
 use kq_output::units::{bytes, counted, ordinal};
 use kq_probe::schedule::Milestone;
@@ -234,9 +233,4 @@ fn outcome(milestone: Milestone) -> &'static str {
         Milestone::NotReady => "not ready",
         _ => "first probed",
     }
-}
-
-/// Returns whole seconds.
-pub(super) fn seconds(duration: GoDuration) -> i64 {
-    duration.0 / GoDuration::SECOND.0
 }
