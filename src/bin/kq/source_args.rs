@@ -240,6 +240,18 @@ fn pod_source() -> impl TypedValueParser<Value = PodSource> {
     })
 }
 
+/// Refuses to read standard input twice: the second time it is empty. `flags`: those that name a file, next to FILE.
+pub fn refuse_input_twice<'f>(
+    files: impl Iterator<Item = &'f String>,
+    flags: &str,
+) -> Result<(), Failure> {
+    match files.filter(|file| *file == "-").count() {
+        0 | 1 => Ok(()),
+        times => Err(Failure::usage(anyhow!("standard input cannot be read {times} times"))
+            .hint(format!("only one of FILE, {flags} can be -"))),
+    }
+}
+
 /// Reads a duration that something can be waited for.
 fn parse_timeout(text: &str) -> Result<Duration, String> {
     let duration: GoDuration = text.parse().map_err(|error| format!("{error}"))?;

@@ -4,7 +4,7 @@ use super::gather::gather_node;
 use crate::exit::{Code, Failure, warn};
 use crate::node_args::NodeArgs;
 use crate::pod_args::PodsArgs;
-use crate::source_args::SourceArgs;
+use crate::source_args::{SourceArgs, refuse_input_twice};
 use anyhow::anyhow;
 use kq_core::question::cgroup::plan::{PlanInput, PlanPodOptions};
 use kq_core::question::pod_selectors::PodSelectors;
@@ -120,11 +120,7 @@ impl PlanArgs {
     /// Refuses to read standard input twice: the second time it is empty.
     fn check_standard_input(&self) -> Result<(), Failure> {
         let files = self.files.iter().chain(self.node.files());
-        match files.filter(|file| *file == "-").count() {
-            0 | 1 => Ok(()),
-            times => Err(Failure::usage(anyhow!("standard input cannot be read {times} times"))
-                .hint("only one of FILE, --kubelet-config and --node-file can be -")),
-        }
+        refuse_input_twice(files, "--kubelet-config and --node-file")
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::exit::{Code, Failure, note, tell, warn};
 use crate::node_args::KubeletNodeArgs;
 use crate::output_format::{OutputFormat, formats};
-use crate::source_args::SourceArgs;
+use crate::source_args::{SourceArgs, refuse_input_twice};
 use anyhow::anyhow;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use kq_core::question::devices::verify::{KUBELET_FOLDER, state_files, verify_files};
@@ -142,11 +142,7 @@ impl Args {
     /// Refuses to read standard input twice: the second time it is empty.
     fn check_standard_input(&self) -> Result<(), Failure> {
         let files = self.files.iter().chain(&self.checkpoint).chain(&self.kubelet.sources.pods);
-        match files.filter(|file| *file == "-").count() {
-            0 | 1 => Ok(()),
-            times => Err(Failure::usage(anyhow!("standard input cannot be read {times} times"))
-                .hint("only one of FILE, --checkpoint and --pods can be -")),
-        }
+        refuse_input_twice(files, "--checkpoint and --pods")
     }
 
     /// Warns about node flags that have no effect with files.
