@@ -212,7 +212,7 @@ impl OutputFormat {
         names: impl FnOnce(&T) -> Vec<String>,
     ) -> Result<(), Failure> {
         match self {
-            Self::Name => write::names(names(value)),
+            Self::Name => write::verbatim(names(value)),
             other => other.write(value, table, wide),
         }
     }

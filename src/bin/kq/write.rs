@@ -109,11 +109,6 @@ pub fn doc(doc: impl Into<Doc>) -> Result<(), Failure> {
     to_stdout(|out| doc.write(out, layout))
 }
 
-/// Writes the names of rows.
-pub fn names(names: impl IntoIterator<Item = String>) -> Result<(), Failure> {
-    verbatim(names)
-}
-
 /// Refuses an order by a column that no table of the answer has.
 fn no_such_column(UnknownColumn { column, others }: UnknownColumn) -> Failure {
     let failure = Failure::usage(anyhow!("--sort-by {column}: the answer has no such column"));

@@ -22,11 +22,6 @@ pub struct KubeconfigChoice {
 }
 
 impl KubeconfigChoice {
-    /// Chooses a context.
-    pub fn of_context(context: Option<&str>) -> Self {
-        Self { context: context.map(str::to_owned), ..Self::default() }
-    }
-
     /// Returns the flags that make this choice, each in one argument.
     pub fn flags(&self) -> Vec<OsString> {
         let Self { context, cluster, user, act_as, act_as_groups, act_as_uid } = self;

@@ -70,15 +70,10 @@ pub fn panel_needs(panel: Panel) -> Needs {
     Needs { facts: pods.facts.union(more.facts), ..pods }
 }
 
-/// Returns the facts that the pages of a pod need.
-pub fn page_needs() -> Needs {
-    node_checks_needs()
-}
-
 /// Returns the facts of all panels and pages, for a recording.
 pub fn recording_needs() -> Needs {
     let all = Panel::ALL.into_iter().map(panel_needs);
-    all.fold(page_needs(), |all, needs| Needs { facts: all.facts.union(needs.facts), ..all })
+    all.fold(node_checks_needs(), |all, needs| Needs { facts: all.facts.union(needs.facts), ..all })
 }
 
 /// Makes the frame of a panel.

@@ -1,14 +1,14 @@
 //! What kq calls sure happens, and what comes free is within its bounds, whatever the kubelet remembers
 //! and in whichever order it takes those that tie.
 
-use super::history::{History, at, cases, history, listed, name, rules};
+use super::history::{History, at, cases, history, name, rules};
 use crate::cycle::{
     AgeVerdict, Candidate, Collection, Cycle, GcInputs, ImageFs, ImageUser, SpaceVerdict,
     delete_unused_images, garbage_collect,
 };
 use crate::plan::{ImageGcPlan, Inputs, Trigger, Verdict, plan};
 use crate::policy::ImageGcPolicy;
-use crate::uses::{Use, Uses};
+use crate::uses::{Use, Uses, listed};
 use kq_answer::Certainty;
 use kq_facts::image_records::ImageRecords;
 use kq_facts::kubelet::KubeletStart;

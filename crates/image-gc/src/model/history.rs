@@ -2,6 +2,7 @@
 
 use crate::cycle::{ImageUser, Keys, ListedImage, Records, detect};
 use crate::record::record;
+use crate::uses::listed;
 use kq_facts::image_records::ImageRecords;
 use kq_facts::runtime::Image;
 use kq_facts::timestamp::Timestamp;
@@ -168,11 +169,6 @@ impl History {
 /// The name of an image.
 pub fn name(index: usize) -> String {
     format!("image-{index}")
-}
-
-/// Returns images as the kubelet takes them.
-pub fn listed(images: &[Image]) -> Vec<ListedImage> {
-    crate::uses::listed(images)
 }
 
 /// Makes up a history.

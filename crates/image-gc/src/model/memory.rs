@@ -1,8 +1,9 @@
 //! The kubelet's true times lie between those that kq names.
 
-use super::history::{History, Is, at, cases, history, listed, name, rules};
+use super::history::{History, Is, at, cases, history, name, rules};
 use crate::cycle::detect;
 use crate::knowledge::{ImageTimes, RecordCoverage, Sources};
+use crate::uses::listed;
 use kq_facts::image_records::ImageRecords;
 use kq_facts::timestamp::Timestamp;
 use proptest::prelude::*;

@@ -77,7 +77,7 @@ impl Args {
                 let drifting = report.items.iter().filter(|found| found.verdict.is_drift());
                 let mut paths: Vec<String> = drifting.map(|found| found.cgroup.clone()).collect();
                 paths.dedup();
-                write::names(paths)?;
+                write::verbatim(paths)?;
             }
             structured => {
                 write::answer(structured, &report)?;

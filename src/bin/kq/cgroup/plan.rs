@@ -60,7 +60,7 @@ impl Args {
         match self.output {
             OutputFormat::Table => write::doc(view::table(&plan))?,
             OutputFormat::Wide => write::doc(view::wide(&plan))?,
-            OutputFormat::Name => write::names(view::names(&plan))?,
+            OutputFormat::Name => write::verbatim(view::names(&plan))?,
             structured => {
                 write::answer(structured, &CgroupPlan::new(&plan, basis))?;
                 write_problems(&gathered);

@@ -79,7 +79,7 @@ impl Args {
         };
         match self.output {
             OutputFormat::Table | OutputFormat::Wide => write::lines(lines(&owner))?,
-            OutputFormat::Name => write::names([owner.place.cgroup.to_owned()])?,
+            OutputFormat::Name => write::verbatim([owner.place.cgroup.to_owned()])?,
             structured => write::answer(structured, &owner)?,
         }
         for note in unknown_names(&live) {

@@ -180,9 +180,9 @@ fn the_context_that_is_named_counts() {
          clusters:\n- {name: a, cluster: {server: 'http://a:1'}}\n\
          - {name: b, cluster: {server: 'http://b:2/c'}}\nusers:\n- {name: u, user: {}}\n",
     );
-    let url = |context| {
-        connect(KubeconfigPlace::Named(&path), &KubeconfigChoice::of_context(context), AMPLE)
-            .map(|api| api.url().to_owned())
+    let url = |context: Option<&str>| {
+        let choice = KubeconfigChoice { context: context.map(str::to_owned), ..Default::default() };
+        connect(KubeconfigPlace::Named(&path), &choice, AMPLE).map(|api| api.url().to_owned())
     };
     assert_eq!(url(None).expect("the current one"), "http://b:2/c");
     assert_eq!(url(Some("a")).expect("the named one"), "http://a:1/");

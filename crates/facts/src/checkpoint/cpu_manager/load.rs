@@ -9,8 +9,8 @@
 //! of the last. What a layout that was not accepted left behind stays: with the gate, the CPUs of pods of
 //! a v3 file whose checksum is wrong come back when its checksum is right for v2.
 
-use super::types::{CpuCheckpoint, CpuCheckpointV1, CpuLayout, Parsed, read_checkpoint, read_v1};
-use crate::checkpoint::layout::{Attempt, KnownLayouts, Load};
+use super::types::{CpuCheckpoint, CpuCheckpointV1, CpuLayout, Parsed, read_checkpoint};
+use crate::checkpoint::layout::{Attempt, KnownLayouts, Load, read_file};
 use kq_k8s::cpuset::{CpuSet, ParseCpuSetError};
 use kq_k8s::go_text::quote;
 use std::collections::BTreeMap;
@@ -112,7 +112,7 @@ pub fn load(
 /// Reads the file in one layout.
 fn attempt(bytes: &[u8], layout: CpuLayout, known: KnownLayouts) -> CpuAttempt {
     if layout == CpuLayout::V1 {
-        let (checkpoint, error) = read_v1(bytes);
+        let (checkpoint, error) = read_file::<CpuCheckpointV1>(bytes);
         return Attempt::of(layout, (Parsed::V1(checkpoint), error), false, false);
     }
     let (checkpoint, error) = read_checkpoint(bytes, layout, known);

@@ -271,11 +271,6 @@ pub(super) fn read_checkpoint(
     (CpuCheckpoint { pod_entries: pods, ..read.checkpoint }, error)
 }
 
-/// Reads a file in layout v1, and returns why it is incomplete.
-pub(super) fn read_v1(bytes: &[u8]) -> (CpuCheckpointV1, Option<String>) {
-    read_file(bytes)
-}
-
 /// The file, in the order of its fields.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]

@@ -5,7 +5,8 @@
 
 use kq_answer::Failure;
 use kq_cgroup::live::place::{LiveOwner, Part, live_cgroups};
-use kq_core::question::top::{counter_needs, page_needs, panel_needs, recording_needs};
+use kq_core::question::doctor::node_checks_needs;
+use kq_core::question::top::{counter_needs, panel_needs, recording_needs};
 use kq_core::top::Panel;
 use kq_facts::cgroup_name::kubelet_roots;
 use kq_facts::fact_key::FactSet;
@@ -129,7 +130,7 @@ impl Source {
     ///
     /// Fails as gathering does.
     pub fn for_page(&mut self) -> Result<Snapshot, Failure> {
-        self.facts(page_needs())
+        self.facts(node_checks_needs())
     }
 
     /// Returns all facts, for a snapshot.
