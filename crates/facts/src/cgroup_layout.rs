@@ -57,9 +57,6 @@ struct Mount<'a> {
     options: &'a str,
 }
 
-/// The kubelet's path of the unified hierarchy.
-const UNIFIED: &str = "/sys/fs/cgroup";
-
 impl CgroupLayout {
     /// Returns which interface the kubelet uses: the unified hierarchy when it is mounted at the place
     /// where the kubelet expects it, and no v1 controller is in use. (A hybrid layout, with v1
@@ -68,7 +65,7 @@ impl CgroupLayout {
     pub fn version(&self) -> Option<CgroupVersion> {
         let is_v1 = self.controllers.keys().any(|name| !name.starts_with("name="));
         match (is_v1, self.unified.as_deref()) {
-            (_, Some(UNIFIED)) => Some(CgroupVersion::V2),
+            (_, Some(USUAL_PLACE)) => Some(CgroupVersion::V2),
             (true, _) => Some(CgroupVersion::V1),
             (false, Some(_)) => Some(CgroupVersion::V2),
             (false, None) => None,

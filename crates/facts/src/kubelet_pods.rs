@@ -3,6 +3,7 @@
 //! A pod has three sets of resources while it is being resized: what its spec asks for, what the kubelet allocated, and what
 //! is in effect. The kubelet counts with the second wherever it calls `getAllocatedPods`, and with the first elsewhere.
 
+use crate::checkpoint::StateFile;
 use crate::node::Node;
 use crate::overrides::GivenPods;
 use crate::resize::{Allocation, RecordedResources, may_be_allocated, put_allocated};
@@ -20,7 +21,7 @@ use kq_k8s::shared::Shared;
 use std::collections::BTreeMap;
 
 /// The file with what the kubelet allocated.
-const ALLOCATED: &str = "allocated_pods_state";
+const ALLOCATED: &str = StateFile::AllocatedPods.name();
 
 /// The resources that the kubelet allocated to pods.
 #[derive(Clone, Debug, Default)]

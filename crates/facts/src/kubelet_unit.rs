@@ -7,6 +7,10 @@
 use crate::kubelet_process::NodeFiles;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// The folders in which a unit of systemd finds programs; `/sbin` and `/bin` for nodes where these are not links.
+pub const PROGRAM_FOLDERS: [&str; 6] =
+    ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
+
 /// The folders of units, the one that wins first.
 pub const UNIT_FOLDERS: [&str; 5] = [
     "/etc/systemd/system",

@@ -5,6 +5,7 @@ use crate::input::plain;
 use crate::memory::received;
 use crate::open::open_input;
 use crate::replace::{ReplaceError, create_open};
+use crate::snapshot_file::ZSTANDARD;
 use kq_facts::limits::{MAX_RECORDED_BYTES, MAX_ZSTD_WINDOW};
 use kq_facts::recording::{RecordingError, SnapshotSequence, entry};
 use kq_facts::snapshot::Snapshot;
@@ -15,9 +16,6 @@ use serde_json::Value;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
-
-/// The first bytes of a Zstandard frame.
-const ZSTANDARD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
 /// Why a recording could not be written or read.
 #[derive(Debug, thiserror::Error)]

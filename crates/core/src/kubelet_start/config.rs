@@ -10,9 +10,9 @@ use kq_answer::origin::Origin;
 use kq_facts::cgroup_mode::CgroupVersion;
 use kq_facts::describe::ConfigSource;
 use kq_facts::kubelet_config::{
-    CgroupMode, DocumentHead, EffectiveConfiguration, KubeletConfiguration, Source, decode,
-    decode_problem, effective_with_flags, known_as, logging_errors, merge_over, read,
-    resolve_paths, unknown_fields, unsupported_format, validate_with_flags,
+    API_VERSION, CgroupMode, DocumentHead, EffectiveConfiguration, KIND, KubeletConfiguration,
+    Source, decode, decode_problem, effective_with_flags, known_as, logging_errors, merge_over,
+    read, resolve_paths, unknown_fields, unsupported_format, validate_with_flags,
 };
 use kq_facts::settings::{assign_flag, assign_gates};
 use kq_facts::start_files::StartFile;
@@ -22,9 +22,6 @@ use kq_k8s::go_text::quote;
 use kq_k8s::version::KubeletVersion;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
-
-const API_VERSION: &str = "kubelet.config.k8s.io/v1beta1";
-const KIND: &str = "KubeletConfiguration";
 
 /// The resulting configuration.
 pub(super) struct Read {

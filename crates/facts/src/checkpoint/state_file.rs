@@ -35,7 +35,7 @@ impl StateFile {
         Self::PodStatus,
     ];
 
-    pub fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Devices => "kubelet_internal_checkpoint",
             Self::Cpu => "cpu_manager_state",

@@ -39,8 +39,8 @@ pub use eviction::{
 pub use image_gc::{ImageGcConfigError, image_gc_errors};
 pub use logging::{logging_errors, unsupported_format};
 pub use read::{
-    A_MAP, ConfigError, KubeletConfiguration, MemoryReservation, MemorySwap, Reading, Source, read,
-    read_typed,
+    A_MAP, API_VERSION, ConfigError, KIND, KubeletConfiguration, MemoryReservation, MemorySwap,
+    Reading, Source, read, read_typed,
 };
 #[cfg(test)]
 pub(crate) use schema::field_exists;

@@ -14,9 +14,9 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
 /// The only version of the kubelet's configuration.
-pub(super) const API_VERSION: &str = "kubelet.config.k8s.io/v1beta1";
+pub const API_VERSION: &str = "kubelet.config.k8s.io/v1beta1";
 /// The only kind that configures a kubelet.
-pub(super) const KIND: &str = "KubeletConfiguration";
+pub const KIND: &str = "KubeletConfiguration";
 
 /// The expected type of a field such as `evictionHard`.
 pub const A_MAP: &str = "a map of names to values";

@@ -2,14 +2,11 @@
 
 use crate::host::{LIMIT, ReadError};
 use crate::trust::{kind_trusted, read_trusted};
+use kq_facts::kubelet_unit::PROGRAM_FOLDERS;
 use kq_facts::start_files::KubeletUser;
 use std::path::Path;
 
 const USER: &str = "kubelet";
-
-/// The folders in which a unit of systemd finds programs.
-const PROGRAMS: [&str; 6] =
-    ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 
 /// Reads the user and its ranges; `None`: they are not known.
 pub(super) fn read(root: &Path, is_copy: bool) -> Option<KubeletUser> {
@@ -20,7 +17,7 @@ pub(super) fn read(root: &Path, is_copy: bool) -> Option<KubeletUser> {
     });
     let Some(number) = user else { return Some(KubeletUser::default()) };
     let program = |folder: &str| kind_trusted(root, &format!("{folder}/getsubids")).is_ok();
-    let has_getsubids = PROGRAMS.iter().any(|folder| program(folder));
+    let has_getsubids = PROGRAM_FOLDERS.iter().any(|folder| program(folder));
     if is_copy && !has_getsubids {
         return None;
     }

@@ -20,6 +20,7 @@ use super::connect::words;
 use super::reason::chain;
 use kq_facts::cgroup_mode::CgroupDriver;
 use kq_facts::distribution::{Place, of_runtime};
+use kq_facts::kubelet_unit::PROGRAM_FOLDERS;
 use kq_facts::runtime::{AnnotatedCpus, LowLevelRuntime};
 use kq_io::host::{ReadError, open};
 use kq_io::package_version::package_version;
@@ -261,10 +262,6 @@ fn text<'a>(value: &'a Value, field: &str) -> Option<&'a str> {
     value.get(field).and_then(Value::as_str).filter(|text| !text.is_empty())
 }
 
-/// The search path of services: systemd's own, and `/sbin:/bin` for nodes where those are not links.
-const FOLDERS: [&str; 6] =
-    ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
-
 /// Returns the program's name and its version.
 pub(super) fn version(
     named: &NamedProgram,
@@ -321,7 +318,7 @@ fn find(program: &str, socket: &Path, host_root: &Path) -> Result<TrustedProgram
     // Distributions with their own programs put them before the node's.
     let socket = socket.to_string_lossy();
     let bundled = of_runtime(&socket, Place::Programs).map(|row| row.path);
-    let folders: Vec<&str> = bundled.chain(FOLDERS).collect();
+    let folders: Vec<&str> = bundled.chain(PROGRAM_FOLDERS).collect();
     for folder in &folders {
         match found(&format!("{folder}/{program}")) {
             // Another program of that name would not be the runtime's.

@@ -7,6 +7,7 @@ use anyhow::{Context, anyhow};
 use kq_admission::qualified;
 use kq_answer::origin::Origin;
 use kq_answer::{Basis, Failure, Warning, WarningCode};
+use kq_facts::checkpoint::StateFile;
 use kq_facts::config_on_disk::{ConfigContent, ConfigText};
 use kq_facts::devices::CheckpointFact;
 use kq_facts::host::Text;
@@ -37,7 +38,7 @@ use std::sync::Arc;
 const DEVICE_CHECKPOINT: &str = "device-plugins/kubelet_internal_checkpoint";
 
 /// The resources that the kubelet allocated to pods.
-pub(super) const ALLOCATED: &str = "allocated_pods_state";
+pub(super) const ALLOCATED: &str = StateFile::AllocatedPods.name();
 
 /// The content of the files that changes name.
 #[derive(Clone, Debug, Default)]
