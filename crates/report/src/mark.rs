@@ -62,11 +62,10 @@ impl Mark {
         self
     }
 
-    /// Adds a class, where something holds.
-    pub fn class_if(mut self, holds: bool, class: &str) -> Self {
+    /// Adds the class of thin marks, where something holds.
+    pub fn thin_if(mut self, holds: bool) -> Self {
         if holds && let Some((_, classes)) = self.attributes.first_mut() {
-            classes.push(' ');
-            classes.push_str(class);
+            classes.push_str(" thin");
         }
         self
     }

@@ -120,7 +120,7 @@ fn lane(resource: &str, parts: &[Part<'_>]) -> Markup {
                     @let (used, requested) = (compared.used, compared.requested);
                     @let class = if is_admitted(pod) { "a-admitted" } else { "a-lost" };
                     (Mark::new("svg", &format!("cell {class}")).across(part(used as f64, whole as f64), part(requested as f64, whole as f64))
-                        .class_if((requested as f64) < NARROW * whole as f64, "thin")
+                        .thin_if((requested as f64) < NARROW * whole as f64)
                         .with("y", "1").with("height", "20").with("data-pod", shown(&pod.pod)).called("")
                         .of(place).data("resource", &compared.resource).data("requested", &requested).data("missing", &compared.missing)
                         .holding(html! { rect {} @if requested as f64 >= NARROW * whole as f64 { text x="6" y="14" { (short(&pod.pod)) } } }))

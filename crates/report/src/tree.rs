@@ -171,7 +171,7 @@ impl Tree {
 }
 
 fn place(mark: Mark, cell: &Cell, height: usize) -> Mark {
-    mark.class_if(cell.width < NARROW, "thin")
+    mark.thin_if(cell.width < NARROW)
         .across(cell.start, cell.width)
         .with("y", (cell.row * ROW).to_string())
         .with("height", height.to_string())

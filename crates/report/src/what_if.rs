@@ -120,7 +120,7 @@ fn picture(pods: &[Pod<'_>]) -> Markup {
                 } span.when { (counted(pods.len() - of(PodResult::Starts).count(), "pod")) } }
                 div.lane { span.what { strong { "after" } } svg.line.tall {
                     @for (at, (pod, place)) in pods.iter().enumerate() {
-                        (Mark::new("svg", &format!("cell {}", class(pod.result))).class_if(width < NARROW, "thin").across(at as f64 * width, width).with("y", "1").with("height", "26")
+                        (Mark::new("svg", &format!("cell {}", class(pod.result))).thin_if(width < NARROW).across(at as f64 * width, width).with("y", "1").with("height", "26")
                             .with("data-pod", shown(&pod.pod)).called("").of(place)
                             .data("result", &pod.result).data("reason", &pod.reason).data("message", &pod.message)
                             .holding(html! { rect {} @if width >= NARROW { text x="6" y="17" { (short(&pod.pod)) } } }))

@@ -55,18 +55,13 @@ pub(super) fn quantity(bytes: i64) -> String {
 }
 
 /// Returns the amounts that the kernel keeps as `bytes`, and adds what happens to part of a page.
-pub(super) fn whole_pages(
-    notes: &mut Vec<String>,
-    source: Source,
-    bytes: i64,
-    page_bytes: i64,
-) -> Vec<Origin> {
-    if bytes % page_bytes == 0 {
-        return vec![Origin::closed(source, bytes, bytes.saturating_add(page_bytes - 1))];
+pub(super) fn whole_pages(notes: &mut Vec<String>, source: Source, bytes: i64) -> Vec<Origin> {
+    if bytes % PAGE_BYTES == 0 {
+        return vec![Origin::closed(source, bytes, bytes.saturating_add(PAGE_BYTES - 1))];
     }
-    let kept = bytes - bytes % page_bytes;
+    let kept = bytes - bytes % PAGE_BYTES;
     notes.push(format!(
-        "the kernel keeps whole pages of {page_bytes} bytes: it will show {kept}, so this can be \
+        "the kernel keeps whole pages of {PAGE_BYTES} bytes: it will show {kept}, so this can be \
          written but not read back"
     ));
     vec![Origin::closed(source, bytes, bytes)]
@@ -88,7 +83,7 @@ pub(super) fn limit(question: &Question<'_>) -> Result<Explanation, ExplainError
         return Ok(out);
     };
     let mut out = question.explanation(at_most(bytes));
-    let from = whole_pages(&mut out.notes, Source::LimitsMemoryBytes, bytes, PAGE_BYTES);
+    let from = whole_pages(&mut out.notes, Source::LimitsMemoryBytes, bytes);
     let level = question.place.map(|place| place.level);
     let (rule, from) = match level {
         None | Some(Level::Pod | Level::Container) => ("limit", from),
@@ -107,7 +102,7 @@ pub(super) fn limit(question: &Question<'_>) -> Result<Explanation, ExplainError
     let from = if possible { from } else { Vec::new() };
     out.formulas.push(Candidate { possible, ..Candidate::rule(writer, rule, from) });
     if level.is_none() {
-        let whole = whole_pages(&mut Vec::new(), Source::ReservedMemoryBytes, bytes, PAGE_BYTES);
+        let whole = whole_pages(&mut Vec::new(), Source::ReservedMemoryBytes, bytes);
         out.formulas.push(Candidate::rule("kubelet", RESERVED, whole));
     }
     if possible && matches!(level, None | Some(Level::Pod)) {
@@ -153,7 +148,7 @@ pub(super) fn swap(question: &Question<'_>) -> Result<Explanation, ExplainError>
         )),
         (_, Some(_)) if !question.may_be(&[Level::Container]) => {}
         (CgroupVersion::V1, Some(bytes)) => {
-            let from = whole_pages(&mut out.notes, Source::LimitsMemoryBytes, bytes, PAGE_BYTES);
+            let from = whole_pages(&mut out.notes, Source::LimitsMemoryBytes, bytes);
             let rule = "equal to the memory limit: no swap";
             out.formulas.push(Candidate::rule("container runtime", rule, from));
         }

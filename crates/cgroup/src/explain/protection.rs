@@ -54,7 +54,7 @@ fn nothing(question: &Question<'_>, out: &mut Explanation) {
 /// | memory.min | None             |                     |                               | memory limit     |
 /// | memory.low | TieredReservation| all the others      | burstable, kubepods from 1.37 |                  |
 fn requests(question: &Question<'_>, out: &mut Explanation, bytes: i64) {
-    let from = whole_pages(&mut out.notes, Source::RequestsMemoryBytes, bytes, PAGE_BYTES);
+    let from = whole_pages(&mut out.notes, Source::RequestsMemoryBytes, bytes);
     let writer = question.writer(KUBELET_RUNTIME);
     let guaranteed = question.may_be_of(QosClass::Guaranteed);
     // A BestEffort pod can have overhead, its containers have no request.

@@ -23,6 +23,9 @@ pub(super) struct Sum {
 
 const SECOND: i128 = 1_000_000_000;
 
+/// What ends a command that the runtime does not end.
+const LIMIT: &str = "runtimeRequestTimeout";
+
 impl Sum {
     /// Returns it with some seconds more; nothing is not named.
     pub fn plus(self, name: &str, seconds: i64) -> Self {
@@ -38,12 +41,12 @@ impl Sum {
         self.add(more, || format!("{name} {seconds} x {times}"))
     }
 
-    /// Returns it with a length of time more, several times.
-    pub fn plus_lengths(self, name: &str, length: GoDuration, times: i64) -> Self {
+    /// Returns it with so many times more after which the kubelet ends a request to the runtime.
+    pub fn plus_request_timeouts(self, length: GoDuration, times: i64) -> Self {
         let more = i128::from(length.0) * i128::from(times);
         self.add(more, || match times {
-            1 => format!("{name} {length}"),
-            times => format!("{name} {length} x {times}"),
+            1 => format!("{LIMIT} {length}"),
+            times => format!("{LIMIT} {length} x {times}"),
         })
     }
 

@@ -98,9 +98,6 @@ pub fn timeline(pod: &Pod, container: &Container, runtime_request_timeout: GoDur
     Timeline { entries, assumptions }
 }
 
-/// What ends a command that the runtime does not end.
-const LIMIT: &str = "runtimeRequestTimeout";
-
 /// The numbers of a probe.
 #[derive(Clone, Copy)]
 struct Numbers {
@@ -142,12 +139,12 @@ impl Numbers {
         if takes <= i128::from(period) * 1_000_000_000 {
             let sum = sum.plus_times("period", period.into(), pauses);
             let sum = sum.plus("timeout", timeout.into());
-            return sum.plus_lengths(LIMIT, extra, 1);
+            return sum.plus_request_timeouts(extra, 1);
         }
         // One begins right after the other: the ticks in between are lost.
         let count = pauses.saturating_add(1);
         let sum = sum.plus_times("timeout", timeout.into(), count);
-        sum.plus_lengths(LIMIT, extra, count)
+        sum.plus_request_timeouts(extra, count)
     }
 }
 

@@ -42,16 +42,16 @@ pub fn hint(words: &[&str], named: usize, taken: &[&str]) -> Option<Hint> {
     }
     // A change behind a word that asks for a plan.
     if is_of_kind("<plan>", first) && !is_command(words) && is_change(rest) {
-        return Some(with_first("what-if", rest));
+        return Some(what_if(rest));
     }
     if *first == "what" && rest.first() == Some(&"if") {
-        return Some(with_first("what-if", &rest[1..]));
+        return Some(what_if(&rest[1..]));
     }
     if let Some(found) = of_table(words, named, taken) {
         return Some(found);
     }
     match *first {
-        "whatif" | "what_if" => Some(with_first("what-if", rest)),
+        "whatif" | "what_if" => Some(what_if(rest)),
         _ => None,
     }
     .or_else(|| of_commands(words))
@@ -175,9 +175,9 @@ fn with_entries(hint: Hint) -> Hint {
     }
 }
 
-/// Puts a command before words, or the hint for both.
-fn with_first(command: &str, rest: &[&str]) -> Hint {
-    let words: Vec<&str> = std::iter::once(command).chain(rest.iter().copied()).collect();
+/// Puts `what-if` before words, or the hint for both.
+fn what_if(rest: &[&str]) -> Hint {
+    let words: Vec<&str> = std::iter::once("what-if").chain(rest.iter().copied()).collect();
     of_table(&words, 1, &[]).unwrap_or_else(|| line(&words))
 }
 

@@ -14,7 +14,6 @@ use kq_facts::kubelet_config::Source;
 use kq_facts::kubelet_process::DEFAULT_ROOT_DIR;
 use kq_facts::runtime::RuntimeVersion;
 use kq_k8s::version::KubeletVersion;
-use serde_json::json;
 
 /// A start of the kubelet after changes.
 #[derive(Default)]
@@ -96,7 +95,7 @@ pub(super) fn take_driver(before: &NodeState, after: &mut NodeState, basis: &mut
     };
     match version.as_ref().and_then(RuntimeVersion::tells_driver) {
         Some(true) => {
-            after.put_field("cgroupDriver", json!(was.cgroup_driver.to_string()));
+            after.put_cgroup_driver(was.cgroup_driver);
             basis.assume(
                 "the driver of the runtime counts (RuntimeConfig, since containerd 2.0 and CRI-O 1.28), and not \
                  cgroupDriver in the configuration"

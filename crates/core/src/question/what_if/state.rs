@@ -137,11 +137,11 @@ impl NodeState {
         }
     }
 
-    /// Sets a field of the configuration.
-    pub fn put_field(&mut self, field: &str, value: Value) {
+    /// Sets the cgroup driver in the configuration.
+    pub fn put_cgroup_driver(&mut self, driver: CgroupDriver) {
         let mut config = self.config();
         if let Some(fields) = Arc::make_mut(&mut config.value).as_object_mut() {
-            fields.insert(field.to_owned(), value);
+            fields.insert("cgroupDriver".to_owned(), driver.to_string().into());
             self.put_config(config);
         }
     }
@@ -187,7 +187,7 @@ impl NodeState {
             return None;
         }
         let mut state = self.clone();
-        state.put_field("cgroupDriver", driver.to_string().into());
+        state.put_cgroup_driver(*driver);
         let follows = state.node().ok()?.settings().ok()?.cgroup_driver == *driver;
         follows.then_some(state)
     }
