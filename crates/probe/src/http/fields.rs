@@ -149,7 +149,7 @@ fn split(mut field: Vec<u8>) -> Result<Field, Failure> {
 }
 
 /// Returns true if a byte may stand in the name of a header (`validHeaderFieldByte`).
-fn is_token(byte: u8) -> bool {
+pub(super) fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 

@@ -1,6 +1,7 @@
 //! Headers of a request, as Go keeps and checks them (`net/http/header.go`, `net/textproto/reader.go`,
 //! `golang.org/x/net/http/httpguts`).
 
+use super::fields::is_token;
 use kq_k8s::go_text::quote;
 use kq_k8s::version::KubeletVersion;
 use std::collections::BTreeMap;
@@ -54,7 +55,7 @@ impl Headers {
     /// Of several reasons Go gives any, as its map has no order; this one gives the first by name.
     pub(super) fn problem(&self) -> Option<String> {
         self.iter().find_map(|(name, values)| {
-            if name.is_empty() || !name.bytes().all(is_token_byte) {
+            if name.is_empty() || !name.bytes().all(is_token) {
                 return Some(format!("net/http: invalid header field name {}", quote(name)));
             }
             let is_bad = |byte: &u8| byte.is_ascii_control() && *byte != b'\t';
@@ -87,7 +88,7 @@ impl Headers {
 /// Returns a name with the first letter, and each after a hyphen, in upper case, all others in lower case; a
 /// name that has other characters than those of a token stays (`CanonicalMIMEHeaderKey`).
 fn canonical_name(name: &str) -> String {
-    if !name.bytes().all(is_token_byte) {
+    if !name.bytes().all(is_token) {
         return name.to_owned();
     }
     let mut after_hyphen = true;
@@ -96,10 +97,6 @@ fn canonical_name(name: &str) -> String {
         if starts { c.to_ascii_uppercase() } else { c.to_ascii_lowercase() }
     });
     canonical.collect()
-}
-
-fn is_token_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
 /// Returns true if a word is among those that blanks, tabs and commas separate, in any case (`hasToken`).
