@@ -255,17 +255,17 @@ struct DiskLayout {
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Threshold {
-    signal: String,
-    grace_period: String,
-    configured: String,
-    threshold: Option<i64>,
-    min_reclaim: Option<i64>,
-    available: Option<i64>,
-    capacity: Option<i64>,
-    margin: Option<i64>,
-    met: Option<bool>,
-    reclaim: Vec<String>,
+pub struct Threshold {
+    pub signal: String,
+    pub grace_period: String,
+    pub configured: String,
+    pub threshold: Option<i64>,
+    pub min_reclaim: Option<i64>,
+    pub available: Option<i64>,
+    pub capacity: Option<i64>,
+    pub margin: Option<i64>,
+    pub met: Option<bool>,
+    pub reclaim: Vec<String>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -1,6 +1,7 @@
 //! `kq gc dry-run --trigger eviction`, asked about made-up snapshots: one device, two, three.
 
 use super::contract::Reason;
+use super::contract_live::Threshold;
 use super::lookups::{made_up, not_asked, refused};
 use super::{folder_with, kq};
 use crate::objects;
@@ -498,21 +499,6 @@ struct Layout {
     because: Vec<Reason>,
     refused: Option<String>,
     sources: BTreeMap<String, String>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Threshold {
-    signal: String,
-    grace_period: String,
-    configured: String,
-    threshold: Option<i64>,
-    min_reclaim: Option<i64>,
-    available: Option<i64>,
-    capacity: Option<i64>,
-    margin: Option<i64>,
-    met: Option<bool>,
-    reclaim: Vec<String>,
 }
 
 #[derive(Debug, Deserialize)]

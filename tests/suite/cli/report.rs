@@ -17,8 +17,8 @@ fn written(file: &Path, flags: &str) -> String {
     fs::read_to_string(file).expect("the page is there")
 }
 
-/// Returns an embedded answer.
-fn embedded(page: &str, name: &str) -> Value {
+/// Returns an embedded answer of a page.
+pub fn embedded(page: &str, name: &str) -> Value {
     let begins = format!("<script type=\"application/json\" id=\"answer-{name}\">");
     let (_, rest) = page.split_once(&begins).unwrap_or_else(|| panic!("no answer {name}"));
     let (json, _) = rest.split_once("</script>").expect("it ends");

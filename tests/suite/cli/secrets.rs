@@ -3,6 +3,7 @@
 use super::made_up_node::{self as made_up, Kernel, Node};
 #[cfg(feature = "apiserver")]
 use super::made_up_node::{NAME, WEB};
+use super::report::embedded;
 use super::sources::Api;
 use super::{Ran, kq};
 #[cfg(feature = "apiserver")]
@@ -80,14 +81,6 @@ fn server(node: &Value, pods: &Value, events: &Value) -> Api {
         path if path.contains("/events?") => none.clone(),
         _ => answer("404 Not Found", &[], ""),
     })
-}
-
-/// Returns an embedded answer of a page.
-fn embedded(page: &str, name: &str) -> Value {
-    let begins = format!("<script type=\"application/json\" id=\"answer-{name}\">");
-    let (_, rest) = page.split_once(&begins).unwrap_or_else(|| panic!("no answer {name}"));
-    let (json, _) = rest.split_once("</script>").expect("it ends");
-    serde_json::from_str(json).expect("it is JSON")
 }
 
 #[track_caller]

@@ -1,6 +1,7 @@
 //! The file of records of images: whole at every instant, never two writers at once, and nothing that
 //! kq did not write is overwritten.
 
+use super::snapshot_file::entries;
 use kq_facts::image_records::ImageRecords;
 use kq_facts::runtime::Image;
 use kq_facts::timestamp::Timestamp;
@@ -47,14 +48,6 @@ fn count_on(root: &Path, path: &str) -> Outcome {
 fn read(root: &Path, path: &str) -> ImageRecords {
     let sought = read_records(root, path, NamedBy::Operator);
     sought.value().unwrap_or_else(|| panic!("{}", sought.reason())).clone()
-}
-
-fn entries(folder: &Path) -> Vec<String> {
-    let entries = fs::read_dir(folder).expect("a folder").flatten();
-    let mut names: Vec<String> =
-        entries.map(|entry| entry.file_name().into_string().expect("text")).collect();
-    names.sort();
-    names
 }
 
 #[test]

@@ -40,7 +40,8 @@ fn text(path: &Path) -> &str {
     path.to_str().expect("text")
 }
 
-fn entries(folder: &Path) -> Vec<String> {
+/// Returns the names in a folder.
+pub fn entries(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).expect("a folder").flatten();
     let mut names: Vec<String> =
         entries.map(|entry| entry.file_name().into_string().expect("text")).collect();

@@ -2,6 +2,7 @@
 //! kept.
 
 use crate::cli::repository;
+use crate::nodes::stored::word;
 use kq_facts::filesystems::{Filesystem, FolderRole, NodeFolder};
 use kq_facts::image_records::ImageRecords;
 use kq_facts::kubelet_config::Source;
@@ -255,9 +256,4 @@ fn at(time: &str) -> Timestamp {
 
 fn list(value: &Value) -> Vec<Value> {
     value.as_array().unwrap_or_else(|| panic!("{value} is no list")).clone()
-}
-
-#[track_caller]
-fn word(value: &Value) -> String {
-    value.as_str().unwrap_or_else(|| panic!("{value} is no text")).to_owned()
 }

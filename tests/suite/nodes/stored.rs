@@ -330,8 +330,9 @@ fn state_files(folder: &Path) -> StateFiles {
     StateFiles { folder: "/var/lib/kubelet".to_owned(), files: files.into() }
 }
 
+/// Returns a text.
 #[track_caller]
-fn word(value: &Value) -> String {
+pub fn word(value: &Value) -> String {
     value.as_str().unwrap_or_else(|| panic!("{value} is no text")).to_owned()
 }
 

@@ -1,7 +1,7 @@
 //! `~/.kube/config` was named by nobody: it is believed as a file of the node is, and changes go to the server that the
 //! pods of this node are from.
 
-use super::{EVE, Node, in_own_namespaces, lacks, says};
+use super::{EVE, Node, in_own_namespaces, lacks, says, write};
 use crate::cli::cluster::{Cluster, node, pod};
 use crate::cli::{Ran, kq};
 use crate::edges::http_server::Server;
@@ -57,12 +57,6 @@ impl Counting {
     fn kubeconfig(&self) -> String {
         kubeconfig(&self.server.url("https"), &self.authority.pem())
     }
-}
-
-fn write(path: &Path, text: &str, owner: u32, mode: u32) {
-    fs::write(path, text).expect("a file can be written");
-    fs::set_permissions(path, Permissions::from_mode(mode)).expect("a mode");
-    chown(path, Some(owner), None).expect("root may");
 }
 
 #[test]

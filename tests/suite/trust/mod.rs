@@ -255,3 +255,11 @@ fn install(path: &Path, mode: &str, content: &[u8]) {
     drop(stdin);
     assert!(install.wait().expect("it ends").success());
 }
+
+/// Writes a file with its owner and mode.
+#[cfg(feature = "apiserver")]
+fn write(path: &Path, text: &str, owner: u32, mode: u32) {
+    fs::write(path, text).expect("a file can be written");
+    fs::set_permissions(path, Permissions::from_mode(mode)).expect("a mode");
+    chown(path, Some(owner), None).expect("root may");
+}

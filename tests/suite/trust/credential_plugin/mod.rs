@@ -1,7 +1,7 @@
 //! Credential plugins of a kubeconfig: what they give is used and renewed, what goes wrong is said, and nothing that others may
 //! write is run.
 
-use super::{EVE, in_own_namespaces, lacks, says};
+use super::{EVE, in_own_namespaces, lacks, says, write};
 use crate::cli::{Ran, kq, repository};
 use crate::edges::http_server::pki::Authority;
 use crate::edges::http_server::{Seen, Server, Wire, failure, json as ok};
@@ -174,10 +174,4 @@ fn exec(command: impl AsRef<Path>) -> Value {
         "apiVersion": V1, "command": command.as_ref().display().to_string(),
         "interactiveMode": "Never",
     })
-}
-
-fn write(path: &Path, text: &str, owner: u32, mode: u32) {
-    fs::write(path, text).expect("a file can be written");
-    fs::set_permissions(path, Permissions::from_mode(mode)).expect("a mode");
-    chown(path, Some(owner), None).expect("root may");
 }
