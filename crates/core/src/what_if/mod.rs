@@ -117,12 +117,13 @@ impl WhatIf {
             0 => String::new(),
             count => format!("; {} {}", counted(count, "value"), verb(count, "change")),
         };
-        let code = match (self.kubelet_starts, self.items.first().map(|it| it.severity)) {
-            (None, _) if self.kubelet_restarts => "unknown",
-            (_, Some(Severity::Error)) => "errors",
-            (_, Some(Severity::Unknown)) => "incomplete",
-            (_, Some(Severity::Warning)) => "warnings",
-            _ => "no-problem",
+        let worst = self.items.first().map(|it| it.severity);
+        let (code, comforts) = match (self.kubelet_starts, worst) {
+            (None, _) if self.kubelet_restarts => ("unknown", false),
+            (_, Some(Severity::Error)) => ("errors", false),
+            (_, Some(Severity::Unknown)) => ("incomplete", false),
+            (_, Some(Severity::Warning)) => ("warnings", false),
+            _ => ("no-problem", true),
         };
         // The counts do not show what is wrong with the node itself.
         let is_of_node =
@@ -130,7 +131,7 @@ impl WhatIf {
         let of_node = self.items.iter().find(is_of_node).map(|it| format!("; {}", it.found));
         let of_node = of_node.unwrap_or_default();
         let headline = Headline::new(code, format!("{start}{pods}{values}{of_node}"));
-        Headline { comforts: code == "no-problem", ..headline }
+        Headline { comforts, ..headline }
     }
 }
 
