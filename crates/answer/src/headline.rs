@@ -11,7 +11,7 @@ use std::borrow::Cow;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Headline {
-    /// What the sentence says, as a word that stays where the sentence changes.
+    /// A stable code for the sentence.
     pub code: Cow<'static, str>,
     /// The sentence.
     pub text: String,

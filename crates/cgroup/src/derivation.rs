@@ -142,7 +142,7 @@ pub enum Step {
     /// `qosReserved`: what is held back for higher classes.
     #[text("{available} - {requests} x {percent} / 100 = {limit} bytes")]
     QosReserved {
-        /// What there is before.
+        /// The amount before the reservation.
         available: i64,
         /// The requests that are protected.
         requests: i64,

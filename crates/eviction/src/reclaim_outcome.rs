@@ -102,7 +102,7 @@ pub enum Sufficiency {
 pub struct ReclaimAhead {
     /// How many images go.
     pub images: usize,
-    /// What that frees; their sizes, where it is not known what they share.
+    /// The bytes freed; the sum of the image sizes if shared layers are unknown.
     pub freed_bytes: i64,
     /// Whether that is enough.
     pub sufficiency: Sufficiency,

@@ -27,7 +27,7 @@ pub struct ImageList {
 
 answer!("ImageList", ImageList);
 
-/// An image and who uses it.
+/// An image and its users.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ImageRow {
@@ -53,7 +53,7 @@ pub struct ImageRow {
     pub used_by: Vec<Use>,
 }
 
-/// Who says when an image was last used.
+/// The source of the last use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum LastUsedBy {

@@ -88,7 +88,7 @@ pub struct NodeAnswer {
     pub result: NodeResult,
     /// Why; where a fact is missing, which.
     pub because: Worded<PreemptionReason>,
-    /// What the kubelet says of a pod that it does not take; of several, one, which is left to chance.
+    /// The possible rejection messages; the kubelet reports one of them at random.
     pub refusals: Vec<Refusal>,
     /// What is missing.
     pub requirements: Vec<Missing>,
@@ -145,8 +145,7 @@ pub struct Cost {
     pub sum_of_priorities: i64,
     /// How many they are.
     pub victims: usize,
-    /// When the first of those with the highest priority started; null: none of them has, which is later than any
-    /// other.
+    /// The earliest start among the victims of the highest priority; null: none has started.
     pub started_at: Option<Timestamp>,
 }
 

@@ -50,7 +50,7 @@ pub struct PreemptionExplanation {
     pub result: PreemptionResult,
     /// Why.
     pub because: Worded<PreemptionReason>,
-    /// What the kubelet says of a pod that it does not take; of several, one, which is left to chance.
+    /// The possible rejection messages; the kubelet reports one of them at random.
     pub refusals: Vec<Refusal>,
     /// What is missing.
     pub requirements: Vec<Missing>,
@@ -79,8 +79,7 @@ pub struct Reasoned {
 pub enum PreemptionResult {
     /// It fits, and no pod is killed.
     Fits,
-    /// It is refused: before any preemption, as it is not critical, or in the end, when others were
-    /// killed for it in vain.
+    /// Refused: without preemption (not critical), or although other pods were killed.
     Refused,
     /// Others are killed, and it is admitted.
     Preempts,

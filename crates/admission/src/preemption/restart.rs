@@ -112,7 +112,7 @@ pub struct Readmitted {
     /// The containers that end although it is taken in; absent: they run on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stopped: Option<StoppedContainers>,
-    /// What the kubelet says of one that it does not take; of several, one, which is left to chance.
+    /// The possible rejection messages; the kubelet reports one of them at random.
     pub refusals: Vec<Refusal>,
     /// The pods that it kills for it, in this order.
     pub kills: Vec<String>,
@@ -126,7 +126,7 @@ pub struct Readmitted {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum ReadmissionResult {
-    /// It is taken in again, and stays.
+    /// Readmitted.
     Admitted,
     /// It is not: it fails, and its containers are stopped.
     Refused,

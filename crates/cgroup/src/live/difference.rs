@@ -90,9 +90,9 @@ pub struct Difference<'a> {
     pub planned: Option<String>,
     /// What the kernel has.
     pub actual: Option<String>,
-    /// What it comes to.
+    /// The result of the comparison.
     pub verdict: Verdict,
-    /// Why, where the two texts do not say it.
+    /// The reason, if the values alone do not show it.
     pub reason: Option<String>,
     /// `kubelet` or `runtime`.
     pub writer: Option<&'static str>,

@@ -62,7 +62,7 @@ pub struct MessageExplanation {
     pub rank: Rank,
     /// The end of the message is missing.
     pub is_cut: bool,
-    /// False: kq knows who says it, and perhaps where; not what follows.
+    /// False: the component is recognised, the message is not.
     pub is_explained: bool,
     /// The basis of the answer.
     #[serde(flatten)]

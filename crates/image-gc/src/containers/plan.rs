@@ -62,7 +62,7 @@ impl From<&ContainerGcFlags> for ContainerGcPolicy {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ContainerGcPlan {
-    /// What is tried to be removed, in this order; each step stands on its own.
+    /// The removals, in order; each is independent of the others.
     pub steps: Vec<Step>,
     /// The containers that are left, in the runtime's order.
     pub containers: Vec<Remaining>,

@@ -85,7 +85,7 @@ answer!("ImageDisk", ImageDisk);
 pub struct JudgedFilesystem {
     /// The folder that the runtime names.
     pub path: Option<String>,
-    /// What it is on.
+    /// The file system.
     pub filesystem: Option<Filesystem>,
     /// Why that is not known.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -57,7 +57,7 @@ pub enum WayBy {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum WayState {
-    /// It never goes in this way, as things are set.
+    /// Never removed in this way with these settings.
     Never,
     /// Not before its containers are gone.
     InUse,
@@ -338,7 +338,7 @@ fn space_because(input: ExplainInput<'_>, space: &SpaceWay) -> Vec<WayReason> {
     because
 }
 
-/// A container that uses an image, and when it lets go of it.
+/// A container that uses the image, and when that use ends.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ExplainedUse {

@@ -5,8 +5,7 @@ use kq_facts::runtime::{Image, ImageStorage};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How much of an image is its own. The parts make up all of its pieces; they need not make up its size,
-/// for which every runtime has a rule of its own.
+/// Unshared and shared bytes of an image. They add up to its layers, not to the size that the runtime reports.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Sharing {

@@ -38,7 +38,7 @@ pub struct Offered {
     pub allocated: Option<usize>,
     /// The amount in the Node object; null: there is no object, or it does not name the resource.
     pub node: Option<NodeSays>,
-    /// How the resource stands with the kubelet.
+    /// The state of the resource in the kubelet.
     pub state: State,
     /// Why, in words.
     pub reason: String,

@@ -152,11 +152,11 @@ pub struct DeviceRow<'a> {
     pub in_pod_resources: Option<bool>,
 }
 
-/// Something that is the matter.
+/// A finding about the device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Finding {
-    /// What it makes of the device.
+    /// The state that results for the device.
     pub state: State,
     /// Why.
     pub reason: Worded<Reason>,

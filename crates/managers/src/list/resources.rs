@@ -24,7 +24,7 @@ pub struct ResourceSummary {
     pub healthy: Option<usize>,
     /// How many devices active pods have.
     pub allocated: usize,
-    /// How many devices only pods have that are gone; they are free before the next allocation.
+    /// Devices held only by deleted pods; freed before the next allocation.
     pub stale: usize,
     /// The healthy devices that no active pod has; null: the healthy ones are unknown.
     pub free: Option<Vec<FreeDevice>>,

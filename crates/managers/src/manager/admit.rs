@@ -22,7 +22,7 @@ pub enum Affinities<'a> {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PodAdmission {
-    /// It may start, as far as devices go.
+    /// The device manager admits it.
     pub admitted: bool,
     /// The reason that its status gets.
     pub reason: Option<&'static str>,

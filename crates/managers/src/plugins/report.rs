@@ -39,7 +39,7 @@ pub struct PluginSocket {
     pub listening: Result<bool, String>,
     /// It answered what it was asked; null: it was asked nothing.
     pub answers: Option<bool>,
-    /// Who is connected; else why that is not known.
+    /// The connections, or why they are unknown.
     #[serde(serialize_with = "known")]
     #[schemars(with = "Known<Connections>")]
     pub connections: Result<Connections, String>,

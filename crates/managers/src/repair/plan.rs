@@ -26,7 +26,7 @@ pub struct DeviceRepair {
     pub refusals: Vec<String>,
     /// The entries in their order.
     pub items: Vec<Item>,
-    /// At least so many entries of a damaged file cannot be read at all, and go.
+    /// The minimum number of unreadable entries, which are dropped.
     pub lost: usize,
     /// The bit of a damaged file that is put back, which makes it what the kubelet wrote.
     pub restored: Option<FlippedBit>,

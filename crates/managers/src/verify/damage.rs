@@ -50,7 +50,7 @@ pub enum Damage {
         /// The first byte that does not belong there.
         offset: usize,
     },
-    /// A mark of the order of bytes stands before the JSON.
+    /// A byte order mark precedes the JSON.
     #[text("a byte order mark before the JSON")]
     ByteOrderMark,
     /// There is more behind the JSON.
@@ -150,7 +150,7 @@ const NEAR: usize = 32;
 /// The largest file in which that is done: each of the bits takes a look at the whole file.
 const SEARCHED: usize = 1 << 20;
 
-/// A bit that is not what it was: with it turned around, the bytes are right.
+/// A flipped bit; flipping it back makes the checksum match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct FlippedBit {
     /// Where the byte is; the first one is 0.

@@ -39,13 +39,13 @@ pub enum Verdict {
     Unrecorded,
 }
 
-/// What is to be said of a file.
+/// The result for one file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FileVerdict {
     /// The kind of file; null: not recognised.
     pub file: Option<StateFile>,
-    /// Where it is, as it was named.
+    /// The path as given.
     pub path: String,
     /// How many bytes it has.
     pub size: Option<usize>,
@@ -432,7 +432,7 @@ pub enum NextStart {
     /// A newer kubelet wrote the file.
     #[text("is not known: the file has a newer layout than kq knows")]
     NewerLayout,
-    /// It starts, or not, by the order in which it goes through the allocations.
+    /// Whether it starts depends on the random order of the allocations.
     #[text("depends on the order in which it goes through the allocations, which is random")]
     DependsOnOrder,
     /// It does not read the file: it has another version, or a feature gate is off.

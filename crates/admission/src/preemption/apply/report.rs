@@ -23,7 +23,7 @@ pub struct PreemptionApply {
     pub because: String,
     /// The victims, in the order in which the kubelet would kill them.
     pub steps: Vec<StepReport>,
-    /// What is not as the kubelet does it, and what may follow.
+    /// Differences from the kubelet's own preemption, and their possible effects.
     pub notes: Vec<String>,
     #[serde(flatten)]
     pub basis: Basis,
@@ -58,7 +58,7 @@ pub struct StepReport {
     pub uid: String,
     /// Its own grace period.
     pub grace_period_seconds: i64,
-    /// How long it is waited for at the most.
+    /// The longest wait for the pod to stop.
     pub waits_milliseconds: u64,
     /// The API server's answer to a dry run.
     pub check: Check,

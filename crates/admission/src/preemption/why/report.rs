@@ -31,7 +31,7 @@ pub struct PreemptionCause {
     pub probe: Option<&'static str>,
     /// The pods for which it was preempted; several if the evidence does not decide.
     pub preemptors: Vec<Preemptor>,
-    /// What is left, in the order of time; what has no time that can be compared comes last.
+    /// The evidence by time; entries without a comparable time come last.
     pub evidence: Vec<Evidence>,
     #[serde(flatten)]
     pub basis: Basis,

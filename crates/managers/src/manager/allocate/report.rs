@@ -135,20 +135,20 @@ pub struct Split {
     pub without_numa: usize,
 }
 
-/// What the plugin said about the choice.
+/// The plugin's preference.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "asked", rename_all = "camelCase")]
 pub enum Preference {
     /// There was nothing to choose, so the kubelet does not ask.
     #[default]
     NoNeed,
-    /// It does not offer to be asked.
+    /// It does not implement `GetPreferredAllocation`.
     NotOffered,
     /// Unknown: whether it offers `GetPreferredAllocation` is unknown, or it was not queried.
     Unknown,
     /// It was asked.
     Answered {
-        /// What it prefers.
+        /// The preferred devices.
         preferred: DeviceSet,
     },
 }
