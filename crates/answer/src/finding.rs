@@ -111,15 +111,23 @@ pub struct Finding {
     pub topic: Topic,
 }
 
+/// A finding that has sentences; the derive of [`Wording`] makes them.
+pub trait Sentences {
+    /// Returns the sentences.
+    fn sentences(&self) -> Wording;
+}
+
 /// The findings of a domain's rules, as data: an enum in which each variant is a rule with its facts.
 ///
 /// It is written with `#[serde(tag = "id")]`: the variant is the [`Finding::id`], its fields are the [`Finding::facts`].
-pub trait Rule: Serialize {
+pub trait Rule: Sentences + Serialize {
     /// How bad it is.
     fn severity(&self) -> Severity;
 
-    /// Returns the sentences.
-    fn wording(&self) -> Wording;
+    /// Returns the sentences that are shown.
+    fn wording(&self) -> Wording {
+        self.sentences()
+    }
 
     /// The part of the node that it is about.
     fn topic(&self) -> Topic {
@@ -369,10 +377,6 @@ mod tests {
     impl Rule for Gap<'_> {
         fn severity(&self) -> Severity {
             Severity::Info
-        }
-
-        fn wording(&self) -> Wording {
-            self.sentences()
         }
     }
 

@@ -27,7 +27,7 @@ mod worded;
 pub use basis::{Assumption, Basis, Fact, Missing, MissingFact, Warning, WarningCode};
 pub use certainty::Certainty;
 pub use failure::{Failure, FailureKind};
-pub use finding::{Finding, Rule, RuleFinding, Severity, Subject, Topic, Wording};
+pub use finding::{Finding, Rule, RuleFinding, Sentences, Severity, Subject, Topic, Wording};
 pub use headline::Headline;
 pub use kq_derive::Wording;
 pub use plan_digest::{plan_digest, sha256};

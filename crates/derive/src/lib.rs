@@ -43,7 +43,7 @@ pub fn reason(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
     expand(&input).unwrap_or_else(Error::into_compile_error).into()
 }
 
-/// Makes the sentences of the rules of findings: `sentences(&self) -> Wording`.
+/// Makes the sentences of the rules of findings: `kq_answer::Sentences`.
 ///
 /// A variant has what was found, `#[text(...)]`, and, where there are such, `#[why(...)]`, `#[leads_to(...)]`, `#[advice(...)]` and
 /// `#[command(...)]`, all written as those of a reason; or `#[wording(...)]`, an expression that has them all.

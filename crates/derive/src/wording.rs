@@ -22,9 +22,8 @@ pub fn expand(input: &DeriveInput) -> syn::Result<TokenStream> {
     Ok(quote! {
         #[automatically_derived]
         #[allow(unused_variables, unreachable_patterns)]
-        impl #generics #name #arguments #bounds {
-            /// Returns the sentences of the finding.
-            pub(crate) fn sentences(&self) -> ::kq_answer::Wording {
+        impl #generics ::kq_answer::Sentences for #name #arguments #bounds {
+            fn sentences(&self) -> ::kq_answer::Wording {
                 match self {
                     #(#others)*
                     _ => ::kq_answer::Wording {

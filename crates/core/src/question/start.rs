@@ -8,7 +8,7 @@ use crate::kubelet_start::{
 use crate::question::cgroup::first_hugepages;
 use crate::question::cgroup::plan::PlanInput;
 use crate::question::what_if::NodeState;
-use kq_answer::{Certainty, Failure, Missing, MissingFact, Severity};
+use kq_answer::{Certainty, Failure, Missing, MissingFact, Sentences, Severity};
 use kq_cgroup::plan::{Owner, PlannedCgroup};
 use kq_cgroup::resource_config::ExplainedFile;
 use kq_facts::cgroup_file::CgroupFile;

@@ -427,10 +427,6 @@ impl Rule for WhatIfRule {
             Self::Missing { .. } => Severity::Unknown,
         }
     }
-
-    fn wording(&self) -> Wording {
-        self.sentences()
-    }
 }
 
 /// Returns the possible results at the next start, with what decides between them, or the kubelet's reason and message.

@@ -226,10 +226,6 @@ impl Rule for ImageGcRule {
             _ => Topic::default(),
         }
     }
-
-    fn wording(&self) -> Wording {
-        self.sentences()
-    }
 }
 
 impl Gap {

@@ -312,10 +312,6 @@ impl Rule for ProbeRule {
         };
         if warns { Severity::Warning } else { Severity::Info }
     }
-
-    fn wording(&self) -> Wording {
-        self.sentences()
-    }
 }
 
 impl SlowStart {

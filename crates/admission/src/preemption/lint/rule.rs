@@ -98,8 +98,4 @@ impl Rule for PreemptionRule {
             Self::PriorityNotCritical(_) | Self::AgentNotCritical { .. } => Severity::Info,
         }
     }
-
-    fn wording(&self) -> Wording {
-        self.sentences()
-    }
 }

@@ -589,8 +589,4 @@ impl Rule for NodeRule {
             Self::PreemptionHeadroom(Headroom::Preempts { .. }) => Severity::Info,
         }
     }
-
-    fn wording(&self) -> Wording {
-        self.sentences()
-    }
 }

@@ -1,7 +1,7 @@
 //! The rules for `cpu_manager_state`.
 
 use super::{ASK_WRITER, DELETE};
-use kq_answer::{Rule, Severity, Wording};
+use kq_answer::{Rule, Sentences, Severity, Wording};
 use kq_k8s::cpuset::CpuSet;
 use kq_k8s::go_text::quote;
 use serde::Serialize;
@@ -87,8 +87,10 @@ impl Rule for CpuRule<'_> {
             _ => Severity::Warning,
         }
     }
+}
 
-    fn wording(&self) -> Wording {
+impl Sentences for CpuRule<'_> {
+    fn sentences(&self) -> Wording {
         let sentences = self.contradiction.sentences();
         if sentences.why.is_some() {
             return sentences;

@@ -146,8 +146,4 @@ impl Rule for DeviceRule<'_> {
             Self::NotRegistered { .. } | Self::SharedInPod { .. } => Severity::Info,
         }
     }
-
-    fn wording(&self) -> Wording {
-        self.sentences()
-    }
 }

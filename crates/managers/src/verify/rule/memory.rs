@@ -2,7 +2,7 @@
 
 use super::DELETE;
 use crate::memory_manager::{AssignmentProblem, StateDifference};
-use kq_answer::{Rule, Severity, Wording};
+use kq_answer::{Rule, Sentences, Severity, Wording};
 use serde::Serialize;
 
 /// What the static policy does not start with, and what it may not start with. Amounts are in bytes.

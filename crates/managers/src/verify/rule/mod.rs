@@ -97,10 +97,6 @@ impl Rule for StateFileRule<'_> {
             Self::Stale { .. } | Self::Resize => Severity::Info,
         }
     }
-
-    fn wording(&self) -> Wording {
-        self.sentences()
-    }
 }
 
 /// Makes a finding a thing that may follow from damage: the bytes that say so are not what the kubelet wrote.
