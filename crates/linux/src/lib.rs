@@ -3,6 +3,10 @@
 
 #![expect(clippy::disallowed_methods, reason = "sockets are used and deadlines are counted here")]
 
+#[cfg(target_os = "linux")]
+#[macro_use]
+mod write_through;
+
 pub mod cri;
 pub mod device_plugin;
 pub mod pod_resources;
