@@ -136,7 +136,8 @@ impl Situation<'_> {
 
     fn eviction(&self, threshold: &EvictionThreshold) -> PodEviction {
         let EvictionSetup { layout, rules, .. } = self.setup;
-        let ranking = rank_pods(threshold.signal, self.pods, self.stats, *layout, rules);
+        let stats = StatsByPod::new(self.stats);
+        let ranking = rank_pods(threshold.signal, self.pods, &stats, *layout, rules);
         let mut eviction = PodEviction {
             ranking,
             spared: Vec::new(),
@@ -144,7 +145,6 @@ impl Situation<'_> {
             message: None,
             or_else: Vec::new(),
         };
-        let stats = StatsByPod::new(self.stats);
         for (rank, ranked) in eviction.ranking.pods.iter().enumerate() {
             let Some(pod) = self.pods.get(ranked.pod) else { continue };
             // The threshold that decides comes first in the kubelet's list, and its message names that one.

@@ -56,8 +56,7 @@ pub use pressure::{
 };
 pub use rank::{Figures, RankStep, RankedPod, Ranking, decided_by, rank_pods};
 pub use rank_report::{
-    EvictionRank, FirstEvicted, RankInput, RankItem, UsageFrom, UsageSource, UsedParts,
-    eviction_rank,
+    EvictionRank, FirstEvicted, RankInput, RankItem, Ranker, UsageFrom, UsageSource, UsedParts,
 };
 pub use reason::{BeforeReason, DistanceReason, PressureReason, RankReason, amount_of};
 pub use reclaim_outcome::{

@@ -142,8 +142,7 @@ impl NodeIdentity {
 }
 
 /// Returns a warning about measured pods that cannot be evicted.
-pub(super) fn strangers(input: &RankInput<'_>) -> Option<Warning> {
-    let stats = StatsByPod::new(&input.summary.pods);
+pub(super) fn strangers(input: &RankInput<'_>, stats: &StatsByPod<'_>) -> Option<Warning> {
     let found = input.pods.iter().filter_map(|pod| stats.of(pod)).map(|stats| &stats.pod_ref);
     let found: BTreeSet<(&str, &str, &str)> = found.map(identity).collect();
     let known: BTreeSet<&str> =

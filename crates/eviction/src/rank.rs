@@ -81,11 +81,10 @@ const FEW: usize = 1000;
 pub fn rank_pods(
     signal: Signal,
     pods: &[&Pod],
-    stats: &[PodStats],
+    stats: &StatsByPod<'_>,
     layout: Layout,
     rules: &KubeletRules,
 ) -> Ranking {
-    let stats = StatsByPod::new(stats);
     let mut ranked: Vec<RankedPod> = pods
         .iter()
         .enumerate()
@@ -304,7 +303,7 @@ mod tests {
         let stats: Vec<PodStats> = serde_json::from_str(stats).unwrap();
         let pods: Vec<&Pod> = pods.iter().collect();
         let rules = KubeletRules::default();
-        let ranking = rank_pods(signal, &pods, &stats, Layout::default(), &rules);
+        let ranking = rank_pods(signal, &pods, &StatsByPod::new(&stats), Layout::default(), &rules);
         let ties = ranking.ties.iter().map(|tie| (tie.start, tie.end)).collect();
         (ranking.pods.iter().map(|ranked| ranked.pod).collect(), ties)
     }

@@ -26,11 +26,9 @@ use kq_output::metrics::{Metrics, number};
 use kq_output::units::counted;
 use serde::Serialize;
 
-/// The input of an answer.
+/// The input of the ranks of all signals.
 #[derive(Clone, Debug)]
 pub struct RankInput<'a> {
-    /// The signal of the resource that is short.
-    pub signal: Signal,
     pub config: &'a EffectiveConfiguration,
     pub thresholds: &'a [EvictionThreshold],
     pub rules: &'a KubeletRules,
@@ -299,9 +297,33 @@ pub struct UsedParts {
     pub local_volumes: u64,
 }
 
-/// Ranks the pods of a node, with reasons.
-pub fn eviction_rank(input: &RankInput<'_>, at: String) -> EvictionRank {
-    let signal = input.signal;
+/// Ranks the pods of a node for one signal after the other.
+pub struct Ranker<'a> {
+    input: RankInput<'a>,
+    stats: StatsByPod<'a>,
+    /// The pods that exceed limits of their own, whichever resource is short.
+    over_own_limits: Vec<String>,
+    /// The warning about measured pods that cannot be evicted.
+    strangers: Option<Warning>,
+}
+
+impl<'a> Ranker<'a> {
+    /// Returns what is the same for each signal.
+    pub fn of(input: RankInput<'a>) -> Self {
+        let stats = StatsByPod::new(&input.summary.pods);
+        let over_own_limits = over_own_limits(&input);
+        let strangers = strangers(&input, &stats);
+        Self { input, stats, over_own_limits, strangers }
+    }
+
+    /// Ranks the pods by a signal, with reasons.
+    pub fn rank(&self, signal: Signal, at: String) -> EvictionRank {
+        eviction_rank(self, signal, at)
+    }
+}
+
+fn eviction_rank(ranker: &Ranker<'_>, signal: Signal, at: String) -> EvictionRank {
+    let input = &ranker.input;
     let layout = input.layout.layout();
     let filesystem = signal.filesystem();
     let mut thresholds = input.thresholds.to_vec();
@@ -318,7 +340,7 @@ pub fn eviction_rank(input: &RankInput<'_>, at: String) -> EvictionRank {
         _ => row.signal == signal,
     };
     let (own, others): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| is_asked(&row));
-    let items = items(input);
+    let items = items(ranker, signal);
     let mut rank = EvictionRank {
         at,
         signal,
@@ -337,19 +359,18 @@ pub fn eviction_rank(input: &RankInput<'_>, at: String) -> EvictionRank {
         items,
         lacks_pods: false,
     };
-    rank.basis.warn_all(strangers(input));
-    rank.basis.lack_all(unseen(input, &rank.thresholds));
+    rank.basis.warn_all(ranker.strangers.clone());
+    rank.basis.lack_all(unseen(input, signal, &rank.thresholds));
     rank.basis.warn_all(beyond(signal, &rank.items));
     rank.now = now(&rank).into_iter().map(Worded).collect();
-    rank.before = before(input, &others).into_iter().map(Worded).collect();
+    rank.before = before(ranker, signal, &others).into_iter().map(Worded).collect();
     rank
 }
 
-fn items(input: &RankInput<'_>) -> Vec<RankItem> {
-    let signal = input.signal;
+fn items(ranker: &Ranker<'_>, signal: Signal) -> Vec<RankItem> {
+    let Ranker { input, stats, .. } = ranker;
     let layout = input.layout.layout();
-    let stats = StatsByPod::new(&input.summary.pods);
-    let ranking = rank_pods(signal, input.pods, &input.summary.pods, layout, input.rules);
+    let ranking = rank_pods(signal, input.pods, stats, layout, input.rules);
     let most = input.config.eviction_max_pod_grace_period.into();
     let counted = signal.filesystem().map(|filesystem| measured_parts(filesystem, layout));
     let mut ends: Vec<_> = (0..ranking.pods.len()).map(|at| at..at + 1).collect();
@@ -399,10 +420,9 @@ fn now(rank: &EvictionRank) -> Vec<DistanceReason> {
 }
 
 /// Returns what the kubelet does before it evicts the first pod.
-fn before(input: &RankInput<'_>, others: &[ThresholdRow]) -> Vec<BeforeReason> {
-    let signal = input.signal;
+fn before(ranker: &Ranker<'_>, signal: Signal, others: &[ThresholdRow]) -> Vec<BeforeReason> {
     let mut before = Vec::new();
-    let pods = over_own_limits(input);
+    let pods = ranker.over_own_limits.clone();
     if !pods.is_empty() {
         before.push(BeforeReason::LocalStorageLimits { pods });
     }
@@ -411,7 +431,7 @@ fn before(input: &RankInput<'_>, others: &[ThresholdRow]) -> Vec<BeforeReason> {
     };
     let memory = others.iter().find(is_memory).cloned();
     before.extend(memory.map(|threshold| BeforeReason::MemoryFirst { signal, threshold }));
-    let reclaim = reclaim_functions(signal, input.layout.layout());
+    let reclaim = reclaim_functions(signal, ranker.input.layout.layout());
     before.push(BeforeReason::Reclaim { signal, reclaim });
     before
 }
@@ -568,12 +588,11 @@ fn first(items: &[RankItem]) -> FirstEvicted {
 
 /// Returns the signal if its threshold has no measurement: the kubelet takes it for not crossed, but the answer
 /// should say so.
-fn unseen(input: &RankInput<'_>, rows: &[ThresholdRow]) -> Option<Missing> {
-    let is_unseen = |row: &ThresholdRow| row.signal == input.signal && row.met.is_none();
+fn unseen(input: &RankInput<'_>, signal: Signal, rows: &[ThresholdRow]) -> Option<Missing> {
+    let is_unseen = |row: &ThresholdRow| row.signal == signal && row.met.is_none();
     (input.usage.from == UsageFrom::StatsSummary && rows.iter().any(is_unseen)).then(|| {
-        let text =
-            format!("the available amount of {}: not in {}", input.signal, input.usage.source);
-        Missing::new(MissingFact::AvailableAmount, text).about(input.signal.to_string())
+        let text = format!("the available amount of {}: not in {}", signal, input.usage.source);
+        Missing::new(MissingFact::AvailableAmount, text).about(signal.to_string())
     })
 }
 

@@ -195,6 +195,11 @@ impl RecordedResizes {
         if is_resizing(pod) {
             return true;
         }
+        let uid = effective_uid(pod);
+        // Without a record of a pod there is nothing to compare, and no copy to make.
+        if ![&self.allocated, &self.actuated].iter().any(|it| it.pods.contains_key(uid)) {
+            return false;
+        }
         let mut allocated = pod.clone();
         self.allocated.put_into(&mut allocated, rules);
         let mut actuated = allocated.clone();

@@ -4,7 +4,7 @@ use super::eviction::{layout, signal};
 use super::input;
 use kq_eviction::{DiskUnit, Figures, RankedPod, Ranking, rank_pods};
 use kq_facts::kubelet_config::Signal;
-use kq_facts::stats_summary::PodStats;
+use kq_facts::stats_summary::{PodStats, StatsByPod};
 use kq_k8s::pod::Pod;
 use serde_json::{Map, Value, json};
 
@@ -13,6 +13,7 @@ pub fn answer(case: &Value) -> Value {
     let pods: Vec<&Pod> = pods.iter().collect();
     let stats: Vec<PodStats> = input::read(&case["pod_stats"]);
     let signal = signal(&case["signal"]);
+    let stats = StatsByPod::new(&stats);
     let ranking = rank_pods(signal, &pods, &stats, layout(case), &input::rules(case));
     let name = |ranked: &RankedPod| pods[ranked.pod].metadata.name.clone();
     let figures: Map<String, Value> =

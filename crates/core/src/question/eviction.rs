@@ -7,8 +7,8 @@ use anyhow::anyhow;
 use kq_answer::{Basis, Failure, Missing, MissingFact, Warning, WarningCode, Worded};
 use kq_eviction::{
     self, Crossing, DiskFacts, DistanceReason, EvictionRank, NodeDisks, NodeIdentity, PodName,
-    RankInput, UsageFrom, UsageSource, add_container_fs_thresholds, amount_of, compare, is_active,
-    node_disks, observe,
+    RankInput, Ranker, UsageFrom, UsageSource, add_container_fs_thresholds, amount_of, compare,
+    is_active, node_disks, observe,
 };
 use kq_facts::cgroup_name::kubelet_roots;
 use kq_facts::fact_key::FactKey;
@@ -220,18 +220,24 @@ fn ranks(
     signals: impl Iterator<Item = Signal>,
     options: impl Fn(Signal) -> EvictionOptions,
 ) -> Vec<Result<EvictionRank, Failure>> {
-    let mut of_kubelet: Option<Ranked<'_>> = None;
-    let rank = |signal| {
-        if let Some(ranked) = &of_kubelet {
-            return Ok(ranked.rank(node, signal));
-        }
-        let ranked = options(signal).ranked(node, stats)?;
-        let rank = ranked.rank(node, signal);
-        of_kubelet = Some(ranked).filter(|it| it.is_of_kubelet);
-        Ok(rank)
-    };
     let most = if stats.is_some() { usize::MAX } else { 1 };
-    signals.take(most).map(rank).collect()
+    let mut signals = signals.take(most);
+    let mut ranks = Vec::new();
+    while let Some(signal) = signals.next() {
+        let ranked = match options(signal).ranked(node, stats) {
+            Ok(ranked) => ranked,
+            Err(failure) => {
+                ranks.push(Err(failure));
+                continue;
+            }
+        };
+        let ranker = ranked.ranker(node);
+        ranks.push(Ok(ranked.rank(&ranker, node, signal)));
+        if ranked.is_of_kubelet {
+            ranks.extend(signals.by_ref().map(|signal| Ok(ranked.rank(&ranker, node, signal))));
+        }
+    }
+    ranks
 }
 
 /// Ranks the pods of a node, and says what is reclaimed first where the threshold is crossed.
@@ -303,9 +309,8 @@ struct Ranked<'n> {
 }
 
 impl Ranked<'_> {
-    fn rank(&self, node: &Node, signal: Signal) -> EvictionRank {
-        let input = RankInput {
-            signal,
+    fn ranker<'r>(&'r self, node: &'r Node) -> Ranker<'r> {
+        Ranker::of(RankInput {
             config: node.config(),
             thresholds: &self.thresholds,
             rules: &node.kubelet.rules,
@@ -313,9 +318,12 @@ impl Ranked<'_> {
             summary: &self.disks.summary,
             usage: self.usage.clone(),
             pods: &self.pods,
-        };
+        })
+    }
+
+    fn rank(&self, ranker: &Ranker<'_>, node: &Node, signal: Signal) -> EvictionRank {
         let mut basis = self.basis.clone();
-        let mut rank = kq_eviction::eviction_rank(&input, node.now.to_string());
+        let mut rank = ranker.rank(signal, node.now.to_string());
         if signal.filesystem().is_some() && self.disks.layout.dedicated_image_fs.is_none() {
             basis.assume(
                 "images are on the kubelet's file system: their location is unknown".to_owned(),
@@ -367,7 +375,8 @@ impl EvictionOptions {
     }
 
     fn rank(&self, node: &Node, stats: Stats<'_>) -> Result<EvictionRank, Failure> {
-        Ok(self.ranked(node, stats)?.rank(node, self.signal))
+        let ranked = self.ranked(node, stats)?;
+        Ok(ranked.rank(&ranked.ranker(node), node, self.signal))
     }
 
     /// Returns what the rank of a signal is made of.
