@@ -236,6 +236,8 @@ mod version_137;
 mod version_change;
 /// The warnings of answers that rest on odd sources.
 mod warnings;
+/// What a what-if rests on.
+mod what_if_facts;
 /// Help texts and documents are in plain words, and fit a terminal.
 mod why;
 mod words;

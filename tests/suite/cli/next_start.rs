@@ -8,7 +8,7 @@ const CONFIG: &str = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletCo
                       cgroupDriver: systemd\nstaticPodPath: /etc/kubernetes/manifests\n";
 
 /// Asks about a node of files: one static pod, and one of the API server.
-fn ask(line: &str, version: &str, runtime: &str, more: &[(&str, &str)]) -> Ran {
+pub fn ask(line: &str, version: &str, runtime: &str, more: &[(&str, &str)]) -> Ran {
     let pod = |name: &str, annotations: Value| {
         json!({
             "apiVersion": "v1", "kind": "Pod",
@@ -269,7 +269,7 @@ fn no_kubelet_admits_a_pod_where_none_runs_or_starts() {
 }
 
 /// Changes the example of a night, and asks about it.
-fn ask_at_night(line: &str, change: impl FnOnce(&mut Value)) -> Ran {
+pub fn ask_at_night(line: &str, change: impl FnOnce(&mut Value)) -> Ran {
     let folder = changed(change);
     kq(&format!("{line} --snapshot s.json")).within(folder.path()).run()
 }

@@ -2,7 +2,7 @@
 //! in 1.36.2): one after the other, each among those that were taken in before it.
 
 use super::handle::{Outcome, make_room_with};
-use super::stopped_containers::{RestartCause, StoppedContainers};
+use super::stopped_containers::StoppedContainers;
 use super::victims::{PotentialVictim, Trace, pick_among};
 use crate::{
     Amounts, DeviceDecision, Examined, Facts, Failure, Occupancy, Refusal, drop_places, examine,
@@ -66,7 +66,7 @@ impl PodReadmission {
     /// Returns how many pods stay where all are admitted, how many of the others start again, and why.
     fn stopped(&self, staying: usize) -> Headline {
         let stopped = || self.items.iter().filter_map(|it| it.stopped.as_ref());
-        let runs = |it: &&StoppedContainers| it.cause != RestartCause::NotRunning;
+        let runs = |it: &&StoppedContainers| !it.cause.is_harmless();
         let ended = stopped().filter(|it| !it.start_again).count();
         let restarted = stopped().count() - ended;
         let counts = [(staying, "stay"), (restarted, "restart"), (ended, "end")];
@@ -455,7 +455,8 @@ impl Readmitted {
         if let Some(other) = &self.otherwise {
             if self.result == ReadmissionResult::Admitted {
                 let end = [&other.reason, &other.message].into_iter().flatten().cloned();
-                reasons.push(end.collect::<Vec<_>>().join(": "));
+                reasons
+                    .extend(Some(end.collect::<Vec<_>>().join(": ")).filter(|it| !it.is_empty()));
             }
             reasons.push(other.depends_on.clone());
         }
@@ -487,8 +488,10 @@ impl PodReadmission {
         self.items.iter().all(Readmitted::is_admitted)
     }
 
-    /// Returns true if every pod is admitted again, and its containers run on, in every order.
+    /// Returns true if every pod is admitted again in every order, and the start ends no container that would run on.
     pub fn all_stay(&self) -> bool {
-        self.items.iter().all(Readmitted::stays)
+        let is_harmless = |stopped: &StoppedContainers| stopped.cause.is_harmless();
+        let stays = |it: &Readmitted| it.stopped.as_ref().is_none_or(is_harmless);
+        self.items.iter().all(|it| it.is_admitted() && stays(it))
     }
 }

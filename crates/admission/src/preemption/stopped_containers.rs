@@ -42,6 +42,9 @@ pub enum RestartCause {
         "staticPodPath is another folder, and the kubelet ends a static pod that no manifest of it has"
     )]
     NoManifest,
+    /// The pod is deleted: a starting kubelet terminates it (`UpdatePod`, `pkg/kubelet/pod_workers.go`).
+    #[text("it is deleted, and the kubelet ends it whether it restarts or not")]
+    Deleted,
     /// Another manifest takes the place of the static pod's.
     #[text("its manifest takes the place of that of a static pod of the same name")]
     Replaced,
@@ -57,6 +60,13 @@ pub struct StoppedContainers {
     pub start_again: bool,
 }
 
+impl RestartCause {
+    /// Returns true if the restart takes nothing from the pod: its containers do not run, or end without it too.
+    pub fn is_harmless(self) -> bool {
+        matches!(self, Self::NotRunning | Self::Deleted)
+    }
+}
+
 impl StoppedContainers {
     /// Returns containers of a pod that end for this cause.
     pub fn of(pod: &Pod, cause: RestartCause, names: Vec<String>) -> Self {
@@ -65,7 +75,7 @@ impl StoppedContainers {
             RestartCause::Reboot | RestartCause::ResizePolicy | RestartCause::CgroupsMoved
         );
         let start_again = match cause {
-            RestartCause::NoManifest => false,
+            RestartCause::NoManifest | RestartCause::Deleted => false,
             _ => !lets_end || pod.spec.restart_policy != "Never",
         };
         Self { names, cause, start_again }

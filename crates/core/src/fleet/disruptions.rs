@@ -82,11 +82,11 @@ impl NodeDisruptions {
 impl Disruption {
     fn of(outcome: &PodOutcome) -> Option<Self> {
         let results = || std::iter::once(outcome.result).chain(outcome.or_else.iter().copied());
-        // A container that does not run is not disrupted by its start.
-        let is_down = outcome.cause == Some(RestartCause::NotRunning);
+        if outcome.cause.is_some_and(RestartCause::is_harmless) && outcome.or_else.is_empty() {
+            return None;
+        }
         match results().filter(|result| result.is_lost()).count() {
-            0 => (!is_down && results().any(|it| it == PodResult::Restarts))
-                .then_some(Self::Restarts),
+            0 => results().any(|it| it == PodResult::Restarts).then_some(Self::Restarts),
             lost if lost == results().count() => Some(Self::Ends),
             _ => Some(Self::MayEnd),
         }

@@ -13,7 +13,7 @@ use super::kubeconfig::{
     Checked, Refusal, Validity, load, read_error, server_error, tls_error, validity,
 };
 use super::{Stage, Start, StartExamination, StartRule, StartWarning};
-use kq_facts::kubelet_process::DEFAULT_CERT_DIR;
+use kq_facts::kubelet_process::{DEFAULT_CERT_DIR, KubeletProcess};
 use kq_facts::start_files::{Pem, StartFile, StartFiles};
 use kq_k8s::go_text::quote;
 use serde_json::Value;
@@ -28,6 +28,13 @@ pub(super) enum Client {
     Unknown,
 }
 
+/// Returns true if the command line says that there is no kubeconfig.
+pub(super) fn says_none(process: Option<&KubeletProcess>) -> bool {
+    let flags = process.into_iter().flat_map(|process| &process.flags);
+    let last = flags.filter(|flag| flag.name == "kubeconfig").last();
+    last.is_some_and(|flag| flag.value.as_deref() == Some(""))
+}
+
 /// Returns whether the kubelet has a client for the API server.
 pub(super) fn client(start: &Start<'_>) -> Client {
     let Start { facts, said, .. } = start;
@@ -36,6 +43,7 @@ pub(super) fn client(start: &Start<'_>) -> Client {
     let lacks_flags = facts.config_file.is_some() && said.flags.config.is_none();
     match &said.flags.kubeconfig {
         Some(_) => Client::Named,
+        None if says_none(facts.process) => Client::Standalone,
         None if !said.is_known || hides_flags || lacks_flags => Client::Unknown,
         None => Client::Standalone,
     }

@@ -1,7 +1,7 @@
 //! The certificates of the kubelet's own server, and who may use it: `InitializeTLS` and `BuildAuth` in `cmd/kubelet/app`,
 //! and the TLS part of `NewMainKubelet` in `pkg/kubelet/kubelet.go`.
 
-use super::credentials::{Client, Current, client, current, pair, recovers};
+use super::credentials::{Client, Current, client, current, pair, recovers, says_none};
 use super::flags::Said;
 use super::kubeconfig::{Refusal, read_error};
 use super::{Stage, Start, StartExamination, StartFacts, StartRule, node_flags};
@@ -180,7 +180,7 @@ pub(super) fn users(start: &Start<'_>, found: &mut StartExamination) {
         }
     }
     // A kubelet that runs has started with a client, or needs none, which its command line may not show.
-    let has_none = client(start) == Client::Standalone && !facts.runs;
+    let has_none = client(start) == Client::Standalone && (!facts.runs || says_none(facts.process));
     let mut stop = |field: &str, error: &str| found.refuse(Stage::Run, field, error);
     if serving.webhook && has_none {
         stop("authentication", "no client provided, cannot use webhook authentication");

@@ -20,7 +20,11 @@ fn text<'f>(start: &Start<'f>, found: &mut StartExamination, file: StateFile) ->
     match files.and_then(|files| files.get(file.name())) {
         Some(Text::Read(text)) => Some(text),
         Some(Text::Absent) => None,
-        Some(Text::Unreadable(_)) | None => {
+        Some(Text::Unreadable(reason)) => {
+            found.unreadable.push(format!("{} could not be read ({reason})", file.name()));
+            None
+        }
+        None => {
             let what = match file {
                 StateFile::Cpu => "an invalid cpu_manager_state",
                 StateFile::Memory => "an invalid memory_manager_state",

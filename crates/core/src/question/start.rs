@@ -183,6 +183,12 @@ impl KubeletStart {
             findings.push((StartFinding::Unknown { reason, text: None }, None));
             starts = None;
         }
+        if !examination.unreadable.is_empty() && starts == Some(true) {
+            let files = examination.unreadable.join(", ");
+            let reason = format!("{files}, and a kubelet exits on an invalid state file");
+            findings.push((StartFinding::Unknown { reason, text: None }, None));
+            starts = None;
+        }
         let gates = examination.gates.unwrap_or_else(|| FeatureGates::for_version(version));
         let unread_files =
             StateFile::ALL.into_iter().filter(|file| !file.is_read_at_start(gates)).collect();

@@ -70,6 +70,7 @@ pub enum PodFate {
     },
     /// Its containers end, and none starts again.
     #[text(cause: cause @ RestartCause::NoManifest => "its containers are stopped: {cause}")]
+    #[text(cause: cause @ RestartCause::Deleted => "{cause}")]
     #[text(
         if containers.len() == 1 =>
         "{containers} ends and does not start again (restartPolicy Never): {cause}",
@@ -83,7 +84,11 @@ pub enum PodFate {
         cause: RestartCause::NoManifest =>
         "its mirror pod is deleted; a manifest of it in the new folder is another pod"
     )]
+    #[leads_to(cause: RestartCause::Deleted => "its containers are not started again")]
     #[leads_to("its phase becomes Failed, or Succeeded where each container exited with 0")]
+    #[advice(
+        cause: RestartCause::Deleted => "nothing; kq why shows what keeps it where it does not go"
+    )]
     #[advice(
         cause: RestartCause::NoManifest => "move its manifest to the new folder with the change"
     )]

@@ -90,6 +90,10 @@ pub enum WhatIfRule {
     },
     /// A client certificate that the API server does not take.
     #[text(
+        not_before: Some(not_before) =>
+        "the client certificate {path} is valid from {not_before} on: a kubelet that starts has no other"
+    )]
+    #[text(
         "the client certificate {path} expired at {not_after}: a kubelet that starts has no other"
     )]
     #[leads_to(
@@ -97,7 +101,13 @@ pub enum WhatIfRule {
     )]
     #[advice("renew the certificate before the change: kq doctor says how")]
     #[command("kq doctor")]
-    ClientCertificate { path: String, not_after: Timestamp },
+    ClientCertificate {
+        path: String,
+        not_after: Timestamp,
+        /// The start of its validity, where that is still to come.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        not_before: Option<Timestamp>,
+    },
     /// A limit of memory that is written below what is in use.
     #[text("memory.max of {cgroup} becomes {limit}, and its pods use {used}", limit = units::bytes(*limit_bytes), used = units::bytes(*used_bytes))]
     #[why("the kubelet writes the limit at its start, whatever is in use")]
@@ -372,6 +382,8 @@ impl Rule for WhatIfRule {
             Self::Pods { others: 0, .. } => Severity::Ok,
             Self::Pods { .. } => Severity::Info,
             Self::Pod(fate) => match fate {
+                // It ends without the change too.
+                PodFate::Ends { cause: RestartCause::Deleted, .. } => Severity::Info,
                 PodFate::Refused { .. }
                 | PodFate::Preempted { .. }
                 | PodFate::Evicted { .. }

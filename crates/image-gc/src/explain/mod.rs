@@ -88,19 +88,25 @@ pub struct ImageExplanation {
 answer!("ImageExplanation", ImageExplanation; ImageExplanation::headline);
 
 impl ImageExplanation {
-    /// Returns true if it is unknown whether the disk needs space.
-    pub fn lacks_usage(&self) -> bool {
-        self.basis.missing.iter().any(|it| it.fact == MissingFact::ImageFilesystems)
+    /// Returns true if it is unknown whether the image goes.
+    pub fn is_unknown(&self) -> bool {
+        self.decided().is_none()
+    }
+
+    /// Returns what the next collection does, if that is known.
+    fn decided(&self) -> Option<&TriggerVerdict> {
+        let lacks_usage =
+            || self.basis.missing.iter().any(|it| it.fact == MissingFact::ImageFilesystems);
+        self.triggers.first().filter(|now| {
+            let depends_on_space = now.verdict == Verdict::NotWanted && lacks_usage();
+            now.certainty != Certainty::Unknown && !depends_on_space
+        })
     }
 
     /// Returns whether the image goes.
     fn headline(&self) -> Headline {
         let name = crate::plan::names(&self.image.tags, &self.image.digests);
-        let now = self.triggers.first().filter(|now| {
-            let depends_on_space = now.verdict == Verdict::NotWanted && self.lacks_usage();
-            now.certainty != Certainty::Unknown && !depends_on_space
-        });
-        let Some(now) = now else {
+        let Some(now) = self.decided() else {
             let reason = self.triggers.first().map(|now| Precision::Short.text(&now.reason));
             let reason = reason.map(|it| format!(": {it}")).unwrap_or_default();
             return Headline::new("unknown", format!("whether {name} goes is unknown{reason}"));

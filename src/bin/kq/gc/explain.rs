@@ -83,7 +83,7 @@ impl Args {
         if self.output.is_for_people() {
             write_notes(&story.basis);
         }
-        Ok(Code::Answered.unless(node.lacks_config() || story.lacks_usage()))
+        Ok(Code::Answered.unless(node.lacks_config() || story.is_unknown()))
     }
 
     fn explain_disk(&self) -> Result<Code, Failure> {

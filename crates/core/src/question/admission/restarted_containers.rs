@@ -54,6 +54,9 @@ impl<'n> RestartedContainers<'n> {
                 containers.into_iter().map(|it| it.name.clone()).collect();
             (!containers.is_empty()).then(|| StoppedContainers::of(pod, cause, containers))
         };
+        if pod.metadata.deletion_timestamp.is_some() {
+            return named(RestartCause::Deleted, all().collect());
+        }
         if self.loses_manifest(pod) {
             return named(RestartCause::NoManifest, all().collect());
         }

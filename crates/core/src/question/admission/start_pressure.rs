@@ -30,6 +30,10 @@ pub fn start_pressure(
             let text = "whether a starting kubelet finds pressure and refuses pods: its thresholds are unknown";
             let missing = Missing::new(MissingFact::Pressure, text);
             basis.lack(missing.with_flags(["--kubelet-config"]));
+        } else if node.eviction_thresholds()? != about.before().eviction_thresholds()? {
+            let text = "whether a starting kubelet finds pressure and refuses or evicts pods: its thresholds change, and the \
+                        node was not measured";
+            basis.lack(Missing::new(MissingFact::Pressure, text));
         }
         let (short, _) = about.object()?.status.pressure();
         let names: Vec<&str> = short.iter().map(|it| it.as_str()).collect();

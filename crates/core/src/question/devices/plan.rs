@@ -340,11 +340,11 @@ fn not_admitted(
     let ends = StartEnds::of(next.as_ref().unwrap_or(&about))?;
     let ending = ends.items.iter().filter(|end| end.may_end() && pods.contains(&end.pod));
     let Some(end) = ending.min_by_key(|end| !end.ends()) else { return Ok(None) };
-    let reason = end.reason.as_deref().unwrap_or_default();
-    Ok(Some(match &end.cause {
-        Some(cause) => format!("a kubelet that starts may end {}: {reason}: {cause}", end.pod),
-        None => format!("a kubelet that starts ends {}: {reason}", end.pod),
-    }))
+    let does = if end.cause.is_some() { "may end" } else { "ends" };
+    let mut text = format!("a kubelet that starts {does} {}", end.pod);
+    let cause = end.cause.as_ref().map(ToString::to_string);
+    end.reason.iter().chain(&cause).for_each(|it| text += &format!(": {it}"));
+    Ok(Some(text))
 }
 
 /// Returns what is missing of pods whose devices the topology manager aligns with CPUs and memory of their own.

@@ -2,7 +2,7 @@
 
 use super::rule::{Headroom, NodeFinding, NodeRule, Restart};
 use crate::question::admission::{AdmissionNode, Detail, Planned, StartEnds, plan, sort};
-use kq_admission::preemption::{ReadmissionResult, RestartCause};
+use kq_admission::preemption::ReadmissionResult;
 use kq_admission::qualified;
 use kq_answer::{Failure, Subject};
 use kq_k8s::pod::{Container, Pod, ResourceName};
@@ -21,8 +21,7 @@ pub(super) fn restart(about: &AdmissionNode, all_stay: fn(usize) -> Restart) -> 
         let state = match (end.results.as_slice(), &end.cause) {
             ([ReadmissionResult::Admitted], _) => {
                 let stopped = end.stopped.clone()?;
-                // What does not run now is not stopped.
-                if stopped.cause == RestartCause::NotRunning {
+                if stopped.cause.is_harmless() {
                     return None;
                 }
                 Restart::Stops { stopped }
@@ -80,8 +79,8 @@ pub(super) fn headroom(about: &AdmissionNode) -> Headroom {
     };
     let is_full =
         allocatable(&planned).is_some_and(|all| free_milli_cpu < all / 100 * FULL_PERCENT);
-    match victims(about, free_milli_cpu) {
-        Ok((needs_milli_cpu, victims)) if is_full && !victims.is_empty() => {
+    match is_full.then(|| victims(about, free_milli_cpu)) {
+        Some(Ok((needs_milli_cpu, victims))) if !victims.is_empty() => {
             Headroom::Preempts { free_milli_cpu, free_memory_bytes, needs_milli_cpu, victims }
         }
         _ => Headroom::Ok { free_milli_cpu, free_memory_bytes },

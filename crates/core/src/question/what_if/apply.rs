@@ -6,7 +6,7 @@ use crate::what_if::change::{Change, Resize, TaintChange};
 use anyhow::{Context, anyhow};
 use kq_admission::qualified;
 use kq_answer::origin::Origin;
-use kq_answer::{Basis, Failure, Warning, WarningCode};
+use kq_answer::{Basis, Failure, Missing, MissingFact, Warning, WarningCode};
 use kq_facts::checkpoint::StateFile;
 use kq_facts::config_on_disk::{ConfigContent, ConfigText};
 use kq_facts::devices::CheckpointFact;
@@ -183,6 +183,9 @@ pub fn apply(
             let name = node(state, change)?.metadata.name.clone();
             for loaded in &mut pods {
                 basis.warn_all(loaded.source.workload.iter().filter_map(others_of));
+                if !is_static && loaded.source.workload.is_none() {
+                    check_new(state, change, &loaded.pod, &name)?;
+                }
                 arrive(&mut loaded.pod, &name, *is_static);
                 let old = before.snapshot.pods.value().into_iter().flat_map(|it| &it.pods);
                 loaded.pod.metadata.create_after(old.map(|it| &it.pod.metadata));
@@ -194,6 +197,16 @@ pub fn apply(
         }
         Change::Remove { pod } => {
             let uid = pod_of(state, change, pod)?;
+            let all = state.snapshot.pods.value().into_iter().flat_map(|it| &it.pods);
+            let own = all.map(|it| &*it.pod).find(|it| pod_id(it) == uid);
+            if let Some(own) = own.filter(|it| is_static_or_mirror(it)) {
+                let name = qualified(own);
+                let text = format!(
+                    "{name} is a static pod: it ends when its manifest is removed; the kubelet makes a mirror pod that is \
+                     deleted again"
+                );
+                basis.warn(Warning::new(WarningCode::PodManifest, text).about(name));
+            }
             remove(state, change, &uid)?;
         }
         Change::Resize(it) => return resize(state, change, it).map(Some),
@@ -301,9 +314,12 @@ fn flags(state: &mut NodeState, words: &[String], basis: &mut Basis) {
     let config = new.flags.iter().rfind(|flag| flag.name == "config");
     if let Some(path) = config.and_then(|flag| flag.value.as_deref()).filter(|it| Some(*it) != read)
     {
-        basis.assume(format!(
-            "flags: {path} was not read, and is taken to say what the kubelet's configuration says"
-        ));
+        let text = match path {
+            "" => "the configuration of a kubelet without a file (--config=)".to_owned(),
+            path => format!("what {path} says, the file of --config, which kq does not read here"),
+        };
+        let missing = Missing::new(MissingFact::KubeletConfig, text);
+        basis.lack(missing.with_flags(["--kubelet-config"]));
     }
     match &mut state.on_disk.process {
         Some(process) => {
@@ -361,6 +377,28 @@ fn pod_of(state: &NodeState, change: &Change, name: &str) -> Result<String, Fail
                 None => failure.hint("kq cgroup show lists the pods of the node"),
             })
         }
+    }
+}
+
+/// Refuses a pod that the API server would not create, or that it binds to another node.
+fn check_new(state: &NodeState, change: &Change, new: &Pod, node: &str) -> Result<(), Failure> {
+    let (namespace, name) = (&new.metadata.namespace, &new.metadata.name);
+    let namespace = if namespace.is_empty() { "default" } else { namespace };
+    let bound_to = &new.spec.node_name;
+    if !bound_to.is_empty() && bound_to != node {
+        let error = anyhow!(
+            "{change}: {namespace}/{name} is bound to {bound_to} (spec.nodeName), not to {node}"
+        );
+        return Err(Failure::usage(error).hint("remove spec.nodeName to add it to this node"));
+    }
+    let mut all = state.snapshot.pods.value().into_iter().flat_map(|it| &it.pods);
+    let is_same = |it: &LoadedPod| {
+        it.pod.metadata.namespace == *namespace && it.pod.metadata.name == *name && !name.is_empty()
+    };
+    match all.any(is_same) {
+        true => Err(Failure::usage(anyhow!("{change}: {namespace}/{name} is on the node already"))
+            .hint(format!("to replace it: kq what-if remove {namespace}/{name} {change}"))),
+        false => Ok(()),
     }
 }
 

@@ -487,15 +487,16 @@ pub fn reported() -> impl Iterator<Item = (&'static str, u32)> {
     BEHAVIOURS.iter().map(|it| (it.id, it.since)).chain(STATES.iter().map(|it| (it.id, 37)))
 }
 
-/// Returns the client certificate of a node that has expired, where the kubelet starts with it.
+/// Returns the client certificate of a node that is not valid now, where the kubelet starts with it.
 pub fn expired_client(transition: &Transition<'_>) -> Option<Effect> {
     let node = transition.before.kubelet().ok().filter(|_| transition.restarts)?;
     let certificates = node.snapshot.certificates.value()?.iter();
-    let mut expired =
-        certificates.filter(|it| it.usage == CertificateUsage::Client && it.not_after <= node.now);
-    let found = expired.next()?;
+    let is_invalid = |not_before, not_after| not_after <= node.now || not_before > node.now;
+    let mut of_client = certificates.filter(|it| it.usage == CertificateUsage::Client);
+    let found = of_client.find(|it| is_invalid(it.not_before, it.not_after))?;
     let (path, not_after) = (found.path.clone(), found.not_after);
-    Some(Effect::new(Subject::Node, WhatIfRule::ClientCertificate { path, not_after }))
+    let not_before = Some(found.not_before).filter(|it| *it > node.now);
+    Some(Effect::new(Subject::Node, WhatIfRule::ClientCertificate { path, not_after, not_before }))
 }
 
 fn known_by(id: &str, source: &str) -> String {

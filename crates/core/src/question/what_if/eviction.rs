@@ -7,6 +7,7 @@ use crate::question::eviction::{EvictionOptions, crossed_thresholds, eviction_ra
 use crate::question::image_gc::{ImageGcOptions, Trigger, image_gc_plan};
 use crate::question::measured::stats;
 use crate::question::reclaim::{NodeReclaim, Sufficiency, node_reclaim, removes_images};
+use crate::what_if::change::Change;
 use crate::what_if::{OpenCause, PodResult};
 use kq_answer::{Basis, Failure, Missing, MissingFact};
 use kq_facts::filesystems::FolderRole;
@@ -27,8 +28,16 @@ impl Transition<'_> {
         effects: &mut PodEffects,
         basis: &mut Basis,
     ) -> Result<(), Failure> {
-        let mut ignored = Basis::default();
-        if stats(&about.node).is_none() || start_pressure(about, &mut ignored)?.is_empty() {
+        let mut measured = Basis::default();
+        let pressure = start_pressure(about, &mut measured)?;
+        // A change of what is measured, or of what that is compared with, decides by facts that may be missing.
+        let is_amount =
+            |it: &Change| matches!(it, Change::Disk { .. } | Change::MemoryAvailable { .. });
+        if self.changes.iter().any(is_amount) {
+            let new = measured.missing.into_iter().filter(|it| !basis.missing.contains(it));
+            basis.lack_all(new.collect::<Vec<_>>());
+        }
+        if stats(&about.node).is_none() || pressure.is_empty() {
             return Ok(());
         }
         let mut gone: BTreeSet<String> = effects

@@ -37,6 +37,7 @@ use kq_facts::fact_key::FactKey;
 use kq_facts::needs::Needs;
 use kq_facts::node::Node;
 use kq_k8s::kubelet_rules::RuleArea;
+use kq_output::units::counted;
 
 /// Returns the facts that the question needs.
 pub fn what_if_needs() -> Needs {
@@ -81,6 +82,9 @@ pub fn what_if(
 ) -> Result<WhatIf, Failure> {
     let mut basis = Basis::default();
     basis.warn_all(WarningCode::PodManifest.each(&files.notes));
+    if before.elsewhere > 0 {
+        basis.assume(format!("{} of other nodes: not counted", counted(before.elsewhere, "pod")));
+    }
     let configured = before.with_defaults(&mut basis);
     let it_ran = configured.as_it_ran();
     let before = it_ran.as_ref().unwrap_or(&configured);
@@ -215,8 +219,8 @@ fn summary(pods: &[PodOutcome]) -> Option<Effect> {
     let is_kept = |it: &&PodOutcome| it.result == PodResult::Kept && it.or_else.is_empty();
     let kept = pods.iter().filter(is_kept).count();
     let is_fine = |it: &&PodOutcome| {
-        let is_idle = it.cause == Some(RestartCause::NotRunning);
-        let starts = it.result == PodResult::Starts || is_idle && it.result == PodResult::Restarts;
+        let is_harmless = it.cause.is_some_and(RestartCause::is_harmless);
+        let starts = it.result == PodResult::Starts || is_harmless;
         is_kept(it) || starts && it.or_else.is_empty()
     };
     let others = pods.len() - pods.iter().filter(is_fine).count();

@@ -60,6 +60,7 @@ impl Transition<'_> {
             true => self.restarted(&about, basis)?,
             false => self.running(&about, basis)?,
         };
+        self.lack_unknown_pods(basis);
         self.resized(&mut effects.outcomes);
         self.evictions(&about, &mut effects, basis)?;
         if !self.restarts {
@@ -70,6 +71,16 @@ impl Transition<'_> {
         let findings = effects.outcomes.iter().flat_map(|outcome| self.findings_of(outcome, added));
         effects.findings.extend(findings);
         Ok(effects)
+    }
+
+    /// Says which pods run now and are in no list. A restart of the kubelet alone says so with the readmission.
+    fn lack_unknown_pods(&self, basis: &mut Basis) {
+        let Ok(node) = self.before.kubelet() else { return };
+        let runtime = node.snapshot.runtime.value();
+        if runtime.is_some_and(|runtime| runtime.sandboxes.value().is_some()) {
+            let new = node.unknown_pods().filter(|it| !basis.missing.contains(it));
+            basis.lack_all(new);
+        }
     }
 
     /// Puts what becomes of resizes into the outcomes of pods.
@@ -136,6 +147,7 @@ impl Transition<'_> {
                         () if replaced.contains(&end.pod) => {
                             Some(StoppedContainers::of(pod, RestartCause::Replaced, names(pod)))
                         }
+                        () if pod.metadata.deletion_timestamp.is_some() => end.stopped.clone(),
                         () if self.reboots => {
                             let all = lasting_containers(pod).map(|it| it.name.clone()).collect();
                             Some(StoppedContainers::of(pod, RestartCause::Reboot, all))

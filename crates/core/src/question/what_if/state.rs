@@ -16,6 +16,7 @@ use kq_facts::lookup::Lookup;
 use kq_facts::node::{Node, of_description};
 use kq_facts::overrides::{KubeletFlags, Overrides};
 use kq_facts::snapshot::{RecordedConfig, Snapshot};
+use kq_k8s::manifest::LoadedPod;
 use kq_k8s::version::KubeletVersion;
 use serde_json::Value;
 use std::sync::Arc;
@@ -33,6 +34,8 @@ pub struct NodeState {
     knows_config: bool,
     /// No configuration was found, so the defaults apply.
     pub has_assumed_config: bool,
+    /// How many of the listed pods are of other nodes, and were left out.
+    pub elsewhere: usize,
 }
 
 impl NodeState {
@@ -58,6 +61,7 @@ impl NodeState {
         if let Some(file) = overrides.node_file.take() {
             snapshot.node = Lookup::found(file.file, file.object);
         }
+        let elsewhere = leave_own_pods(&mut snapshot);
         let mut config = config_source(&snapshot);
         overrides.set_fields(&mut config)?;
         check_typed(&config, KubeletVersion::NEWEST)
@@ -72,6 +76,7 @@ impl NodeState {
             on_disk,
             knows_config,
             has_assumed_config: false,
+            elsewhere,
         };
         let recorded = state.snapshot.kubelet_config.value();
         if recorded.map_or(&Value::Null, |recorded| &recorded.value) != &*config.value {
@@ -200,6 +205,26 @@ impl NodeState {
     pub fn node(&self) -> Result<Node, Failure> {
         Node::of(self.snapshot.clone(), self.overrides.clone())?.checked()
     }
+}
+
+/// Leaves the pods that are bound to this node, or to none: the kubelet lists no others (`NewSourceApiserver`,
+/// `pkg/kubelet/config/apiserver.go`). Returns how many are of other nodes. Where all are, the node is another one, and its
+/// admission says so.
+fn leave_own_pods(snapshot: &mut Snapshot) -> usize {
+    let name = snapshot.node.value().map(|node| node.metadata.name.clone());
+    let name = name.or_else(|| snapshot.node_name.value().cloned());
+    let (Some(name), Some(found)) = (name, &mut snapshot.pods.found) else { return 0 };
+    let pods = &mut found.value.pods;
+    let is_own = |loaded: &LoadedPod| {
+        let bound_to = loaded.pod.spec.node_name.as_str();
+        bound_to.is_empty() || bound_to == name
+    };
+    let (all, own) = (pods.len(), pods.iter().filter(|it| is_own(it)).count());
+    if own == 0 || own == all {
+        return 0;
+    }
+    pods.retain(is_own);
+    all - own
 }
 
 /// Lets the runtime tell the cgroup driver that an option names: the kubelet prefers it to its configuration.
