@@ -278,8 +278,6 @@ impl fmt::Display for Since {
     }
 }
 
-const SECOND: i64 = GoDuration::SECOND.0;
-
 /// The ticks between the steps.
 ///
 /// A step that takes longer than a period does not lose all the ticks: the first of them waits, and the
@@ -295,7 +293,7 @@ impl Ticker {
     /// Begins with the first step. A period that is not positive is taken as a second; no kubelet
     /// takes such a probe.
     pub fn new(first_step: Timestamp, period: GoDuration) -> Self {
-        let period = if period.0 > 0 { period.0 } else { SECOND };
+        let period = if period.0 > 0 { period.0 } else { GoDuration::SECOND.0 };
         Self { start: first_step, period, taken: first_step }
     }
 
@@ -396,7 +394,7 @@ mod tests {
     }
 
     fn at(tenths: i64) -> Timestamp {
-        Timestamp(tenths * SECOND / 10)
+        Timestamp(tenths * GoDuration::SECOND.0 / 10)
     }
 
     #[test]

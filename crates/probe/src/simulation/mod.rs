@@ -173,7 +173,8 @@ pub fn simulate(trace: &Trace, what_if: &WhatIf) -> Result<Simulation, FeatureGa
     let mut cache = ResultsCache::default();
     let mut summary = Summary::default();
     let mut steps = Vec::with_capacity(trace.steps.len());
-    let (period, mut moved) = (i64::from(timing.period_seconds).saturating_mul(SECOND), 0_usize);
+    let (period, mut moved) =
+        (i64::from(timing.period_seconds).saturating_mul(GoDuration::SECOND.0), 0_usize);
     let mut before: Option<GoDuration> = None;
     for step in &trace.steps {
         let next =
@@ -258,8 +259,6 @@ fn patch_faults(trace: &Trace, rules: &KubeletRules, steps: &[SimulatedStep]) ->
     let concerning = concerns.into_iter().filter(|(_, concerns)| *concerns);
     concerning.filter_map(|(fault, _)| rules.patch_note(fault)).collect()
 }
-
-const SECOND: i64 = GoDuration::SECOND.0;
 
 fn timing(trace: &Trace, what_if: &WhatIf) -> ProbeTiming {
     let given = trace.probe.timing;

@@ -26,9 +26,6 @@ const SOON: i64 = 600 * 1_000_000_000;
 /// How long after the end of its last victim the kubelet's own status of the pod that it was for begins.
 const AT_ONCE: i64 = 10 * 1_000_000_000;
 
-/// Times in a pod's status are cut to seconds.
-const SECOND: i64 = GoDuration::SECOND.0;
-
 /// Returns the preemptor of a pod: the one that is named, or the possible ones.
 pub(super) fn preemptors(
     subject: &Subject<'_>,
@@ -182,7 +179,9 @@ fn started_after<'t>(
     let is_other = |pod: &&Pod| is_on(pod, node) && qualified(pod) != subject.name;
     let started = |pod: &'t Pod| {
         let start = start_of(pod)?;
-        let is_in_time = start >= from.plus(-SECOND).whole_second() && start <= until.plus(SOON);
+        // Times in a pod's status are cut to seconds.
+        let is_in_time =
+            start >= from.plus(-GoDuration::SECOND.0).whole_second() && start <= until.plus(SOON);
         is_in_time.then_some((start, pod))
     };
     let mut found: Vec<_> = pods(traces).filter(is_other).filter_map(started).collect();
@@ -224,7 +223,7 @@ fn critical_after(
         let because = PreemptorReason::CriticalStartedAfter {
             is_static: is_mirror_pod(pod),
             started: *start,
-            within_seconds: within / SECOND,
+            within_seconds: within / GoDuration::SECOND.0,
             is_only,
             doubts,
         };
