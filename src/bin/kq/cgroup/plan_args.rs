@@ -55,7 +55,8 @@ impl PlanArgs {
     /// Reads the named files, or gathers the node.
     pub fn gather(&mut self) -> Result<PlanInput, Failure> {
         self.files = self.pods.all(&self.arguments)?;
-        self.check_standard_input()?;
+        let files = self.files.iter().chain(self.node.files());
+        refuse_input_twice(files, "--kubelet-config and --node-file")?;
         // A described node is not gathered; without a description, the answer is about this node.
         let is_described = !self.files.is_empty() || self.node.is_given();
         if self.sources.live || self.sources.snapshot.is_some() || !is_described {
@@ -115,12 +116,6 @@ impl PlanArgs {
             Some(pod) => failure.hint(format!("for pod {pod} of this node, add --live")),
             None => failure,
         })
-    }
-
-    /// Refuses to read standard input twice: the second time it is empty.
-    fn check_standard_input(&self) -> Result<(), Failure> {
-        let files = self.files.iter().chain(self.node.files());
-        refuse_input_twice(files, "--kubelet-config and --node-file")
     }
 }
 

@@ -93,7 +93,8 @@ impl Args {
         self.files.append(&mut self.filename);
         let is_stored = self.kubelet.sources.snapshot.is_some();
         let is_of_node = self.files.is_empty() && self.checkpoint.is_none();
-        self.check_standard_input()?;
+        let files = self.files.iter().chain(&self.checkpoint).chain(&self.kubelet.sources.pods);
+        refuse_input_twice(files, "--checkpoint and --pods")?;
         if is_stored && !self.files.is_empty() {
             return Err(Failure::usage(anyhow!("FILE and --snapshot cannot both be judged"))
                 .hint("ask twice: once with --snapshot, and once with FILE and --pods"));
@@ -137,12 +138,6 @@ impl Args {
         let checkpoint = self.checkpoint.iter().map(|name| (name, Some(StateFile::Devices)));
         let files = self.files.iter().map(|name| (name, self.kind));
         checkpoint.chain(files).map(|(name, kind)| read_named(name, kind)).collect()
-    }
-
-    /// Refuses to read standard input twice: the second time it is empty.
-    fn check_standard_input(&self) -> Result<(), Failure> {
-        let files = self.files.iter().chain(&self.checkpoint).chain(&self.kubelet.sources.pods);
-        refuse_input_twice(files, "--checkpoint and --pods")
     }
 
     /// Warns about node flags that have no effect with files.
