@@ -100,6 +100,7 @@ impl ExplainArgs {
         }
         Ok(match () {
             () if answer.start_error.is_some() => Code::No,
+            () if answer.items.iter().any(|it| it.ends()) => Code::No,
             () if !answer.basis.missing.is_empty() => Code::Missing,
             () if answer.all_stay() => Code::Answered,
             () => Code::No,

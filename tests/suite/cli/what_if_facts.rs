@@ -167,3 +167,29 @@ fn pods_that_run_and_are_in_no_list_are_missing_for_each_change() {
         assert!(missing(&ran).iter().any(|it| it == "pods"), "{line}: {}", ran.text());
     }
 }
+
+/// The commands that are asked about a start.
+const AT_A_START: [&str; 3] = [
+    "what-if kubelet-restart",
+    "admit explain --kubelet-restart",
+    "devices plan --kubelet-restart",
+];
+
+#[test]
+fn each_command_judges_a_start_alike() {
+    let set = |field: &'static str, value: Value| {
+        move |facts: &mut Value| {
+            facts["kubeletConfig"]["found"]["value"]["value"][field] = value.clone()
+        }
+    };
+    // The kubelet may panic on the NUMA nodes of a device; it likely refuses the reservation.
+    let open = set("topologyManagerPolicy", json!("single-numa-node"));
+    let likely = set("systemReserved", json!({"cpu": "8", "memory": "80Gi"}));
+    for line in AT_A_START {
+        let ran = ask_at_night(line, open.clone());
+        assert_eq!(ran.code, 3, "{line}: {}", ran.text());
+        let ran = ask_at_night(line, likely.clone());
+        assert_eq!(ran.code, 1, "{line}: {}", ran.text());
+        assert!(ran.text().contains("Expected capacity >= reservation"), "{line}: {}", ran.text());
+    }
+}

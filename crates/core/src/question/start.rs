@@ -108,7 +108,12 @@ impl KubeletStart {
             StartFinding::Unknown { reason, .. } => Some(reason.clone()),
             _ => None,
         };
-        let reason = self.findings.iter().find_map(unknown).filter(|_| is_open)?;
+        let open = |(finding, _): &(StartFinding, _)| {
+            (finding.severity() == Severity::Unknown).then(|| finding.sentences().found)
+        };
+        let mut findings = self.findings.iter();
+        let reason = findings.clone().find_map(unknown).or_else(|| findings.find_map(open));
+        let reason = reason.filter(|_| is_open)?;
         Some(Missing::new(MissingFact::NextStart, format!("whether the kubelet starts: {reason}")))
     }
 

@@ -154,7 +154,8 @@ fn span_text(span: Span, now: Timestamp) -> String {
         nanoseconds => format!("{at} ({} ago)", units::age(nanoseconds)),
     };
     match span.earliest {
-        None if span.latest == now => "at a time that is not known".to_owned(),
+        // Of the time to come nothing is known, as after a clock that was set back.
+        None if span.latest >= now => "at a time that is not known".to_owned(),
         None => format!("at any time until {}", moment(span.latest)),
         Some(earliest) if earliest == span.latest => moment(earliest),
         Some(earliest) => format!("between {} and {}", moment(earliest), moment(span.latest)),

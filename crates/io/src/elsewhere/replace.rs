@@ -32,6 +32,14 @@ pub fn replace_public(path: &Path, content: &[u8]) -> Result<(), ReplaceError> {
     named(path, replaced)
 }
 
+/// Returns true if two paths lead to one file.
+pub fn is_one_file(path: &Path, other: &Path) -> bool {
+    match (fs::canonicalize(path), fs::canonicalize(other)) {
+        (Ok(one), Ok(other)) => one == other,
+        _ => false,
+    }
+}
+
 /// Writes a new file that only its owner can read, where the system has such a mode.
 /// Fails if the name exists, and if the system refuses.
 pub fn create(path: &Path, content: &[u8]) -> Result<(), ReplaceError> {

@@ -15,7 +15,7 @@ fn the_kubelet_is_checked() {
                 "gone, with pods",
                 gone,
                 Fail,
-                "it has the cgroup /kubepods.slice",
+                "one has left the cgroup /kubepods.slice",
                 "start the kubelet",
             ),
             (
