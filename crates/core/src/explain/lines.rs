@@ -110,12 +110,13 @@ pub fn log_lines(log: &LogExplanation, wide: bool) -> Vec<String> {
         }
     }
     let counts = [
-        (log.information, "lines of information that kq does not explain"),
-        (log.unnamed, "lines that name no program, and are not one of the messages that kq knows"),
+        (log.information, "of information that kq does not explain"),
+        (log.unnamed, "without the name of a program, and without a message that kq knows"),
     ];
     for (count, what) in counts.into_iter().filter(|(count, _)| *count > 0) {
         lines.push(String::new());
-        lines.push(format!("{count:>7} {what}"));
+        let noun = if count == 1 { "line" } else { "lines" };
+        lines.push(format!("{count:>7} {noun} {what}"));
     }
     for kind in log.kinds.iter().filter(|kind| wide || kind.rank > Rank::Note) {
         lines.push(String::new());

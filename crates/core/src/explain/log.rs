@@ -13,6 +13,7 @@ use super::open_message::OpenMessage;
 use super::secrets::masked;
 use super::table::Rank;
 use kq_answer::{Basis, answer};
+use kq_output::units::counted;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -304,6 +305,11 @@ fn others(seen: BTreeMap<String, Seen>) -> Vec<OtherLines> {
     all
 }
 
+/// Returns a number of things of a log of any length: `1 line`, `2 lines`.
+pub(super) fn many(number: u64, one: &str) -> String {
+    counted(usize::try_from(number).unwrap_or(usize::MAX), one)
+}
+
 fn summary(lines: u64, kinds: &[LogKind], unknown: &[OtherLines]) -> String {
     let problems = kinds.iter().filter(|kind| kind.rank > Rank::Note).count();
     let worst = kinds.first().filter(|kind| kind.rank > Rank::Note);
@@ -312,16 +318,13 @@ fn summary(lines: u64, kinds: &[LogKind], unknown: &[OtherLines]) -> String {
         1 => "; kq does not know 1 kind of warning or error".to_owned(),
         count => format!("; kq does not know {count} kinds of warnings or errors"),
     };
-    let counted = |count: u64, one: &str| match count {
-        1 => format!("1 {one}"),
-        _ => format!("{count} {one}s"),
-    };
-    let lines = counted(lines, "line");
+    let lines = many(lines, "line");
     match worst {
         Some(worst) => format!(
-            "{} of problems in {lines}{others}. The worst, {}: {}",
-            counted(problems as u64, "kind"),
-            counted(worst.count, "time"),
+            "{} of {} in {lines}{others}. The worst, {}: {}",
+            counted(problems, "kind"),
+            if problems == 1 { "problem" } else { "problems" },
+            many(worst.count, "time"),
             worst.newest.summary
         ),
         None => format!("No problem that kq knows in {lines}{others}."),
@@ -364,6 +367,20 @@ mod tests {
         assert_eq!(log.kinds[0].last.as_deref(), Some("0413 10:59:52"));
         assert_eq!((log.unknown.len(), log.information), (1, 1));
         assert!(!log.is_known());
+    }
+
+    #[test]
+    fn one_line_of_one_kind_is_counted_in_the_singular() {
+        let mut fold = LogFold::default();
+        fold.push(
+            format!("{PLEG}I0413 10:54:00.000001 1 x.go:1] \"What it does\"\nno\n").as_bytes(),
+        );
+        let log = fold.finish();
+        assert!(log.summary.starts_with("1 kind of problem in 3 lines."), "{}", log.summary);
+        let shown = crate::explain::lines::log_lines(&log, false);
+        for counted in ["      1 line of information", "      1 line without the name"] {
+            assert!(shown.iter().any(|line| line.starts_with(counted)), "{shown:?}");
+        }
     }
 
     #[test]
