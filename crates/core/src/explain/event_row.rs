@@ -7,6 +7,8 @@ pub(super) struct EventRow<'t> {
     /// Who wrote it.
     pub from: Option<&'t str>,
     pub message: &'t str,
+    /// It is a node's condition `Ready` that is False or Unknown.
+    pub is_unready: bool,
 }
 
 impl<'t> EventRow<'t> {
@@ -14,7 +16,17 @@ impl<'t> EventRow<'t> {
     pub fn of(text: &'t str) -> Option<Self> {
         if let Some(message) = text.strip_prefix("Message:") {
             let message = message.trim();
-            return (!message.is_empty()).then_some(Self { reason: None, from: None, message });
+            return (!message.is_empty()).then_some(Self::new(None, None, message));
+        }
+        if let Some(condition) = Condition::of(text) {
+            let Condition { kind, reason, message, .. } = condition;
+            let is_unready = kind == "Ready" && !condition.is_sound();
+            return (!message.is_empty()).then_some(Self {
+                reason: Some(reason),
+                from: None,
+                message,
+                is_unready,
+            });
         }
         let (first, rest) = word(text)?;
         // REASON<TAB>MESSAGE
@@ -24,7 +36,7 @@ impl<'t> EventRow<'t> {
             && message.trim().starts_with(|c: char| c.is_ascii_uppercase())
         {
             let message = message.trim();
-            return Some(Self { reason: Some(reason), from: None, message });
+            return Some(Self::new(Some(reason), None, message));
         }
         // TYPE REASON AGE FROM MESSAGE
         if is_type(first) {
@@ -32,11 +44,7 @@ impl<'t> EventRow<'t> {
             // TYPE REASON MESSAGE
             let Some(rest) = after_age(rest) else {
                 let is_message = rest.starts_with("Error: ");
-                return is_message.then_some(Self {
-                    reason: Some(reason),
-                    from: None,
-                    message: rest,
-                });
+                return is_message.then_some(Self::new(Some(reason), None, rest));
             };
             let (from, mut message) = word(rest)?;
             if from.ends_with(',') {
@@ -44,14 +52,42 @@ impl<'t> EventRow<'t> {
                 message = word(message)?.1;
             }
             let from = Some(from.trim_end_matches(','));
-            return (!message.is_empty()).then_some(Self { reason: Some(reason), from, message });
+            return (!message.is_empty()).then_some(Self::new(Some(reason), from, message));
         }
         // [NAMESPACE] LAST-SEEN TYPE REASON OBJECT MESSAGE
         let rest = after_age(text).or_else(|| after_age(rest))?;
         let (_, rest) = word(rest).filter(|(name, _)| is_type(name))?;
         let (reason, rest) = word(rest).filter(|(reason, _)| is_reason(reason))?;
         let (_, message) = word(rest).filter(|(object, _)| object.contains('/'))?;
-        (!message.is_empty()).then_some(Self { reason: Some(reason), from: None, message })
+        (!message.is_empty()).then_some(Self::new(Some(reason), None, message))
+    }
+
+    fn new(reason: Option<&'t str>, from: Option<&'t str>, message: &'t str) -> Self {
+        Self { reason, from, message, is_unready: false }
+    }
+}
+
+/// A row of the conditions that `kubectl describe node` shows: TYPE STATUS LAST-HEARTBEAT LAST-TRANSITION REASON MESSAGE.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Condition<'t> {
+    kind: &'t str,
+    status: &'t str,
+    reason: &'t str,
+    message: &'t str,
+}
+
+impl<'t> Condition<'t> {
+    fn of(text: &'t str) -> Option<Self> {
+        let (kind, rest) = word(text).filter(|(kind, _)| is_reason(kind))?;
+        let (status, rest) = word(rest).filter(|(status, _)| is_condition_status(status))?;
+        let rest = after_date(after_date(rest)?)?;
+        let (reason, message) = word(rest).filter(|(reason, _)| is_reason(reason))?;
+        Some(Self { kind, status, reason, message })
+    }
+
+    /// Returns true where a sound node has this status: each condition but `Ready` names a fault.
+    fn is_sound(&self) -> bool {
+        self.status == if self.kind == "Ready" { "True" } else { "False" }
     }
 }
 
@@ -60,7 +96,9 @@ impl<'t> EventRow<'t> {
 pub(super) enum StatusText<'t> {
     /// A word that may be a reason: of a field `Reason: OOMKilled`, or of the column STATUS of a pod.
     Word(&'t str),
-    /// A field or headings that tell no reason.
+    /// The headings of a table.
+    Heading,
+    /// A field that has no reason.
     Other,
 }
 
@@ -68,6 +106,12 @@ impl<'t> StatusText<'t> {
     /// Takes a line of `kubectl describe`, of YAML, or of `kubectl get pods` apart; `None`: it is no such line.
     pub fn of(text: &'t str) -> Option<Self> {
         let text = text.trim().trim_start_matches("- ");
+        if is_heading(text) {
+            return Some(Self::Heading);
+        }
+        if Condition::of(text).is_some_and(|it| it.is_sound()) {
+            return Some(Self::Other);
+        }
         if let Some((key, value)) = text.split_once(':')
             && is_field(key)
             && (value.is_empty() || value.starts_with(char::is_whitespace))
@@ -80,8 +124,10 @@ impl<'t> StatusText<'t> {
             });
         }
         let words: Vec<&str> = text.split_whitespace().take(6).collect();
-        if words.len() > 2
-            && text.bytes().all(|it| it.is_ascii_uppercase() || b" -()/".contains(&it))
+        // A condition of a pod has no more: TYPE STATUS.
+        if let [kind, status] = words[..]
+            && is_reason(kind)
+            && is_condition_status(status)
         {
             return Some(Self::Other);
         }
@@ -109,6 +155,51 @@ fn is_field(key: &str) -> bool {
     let is_sign = |it: u8| it.is_ascii_alphanumeric() || b" -_/\"".contains(&it);
     let words = key.split_whitespace().count();
     (1..4).contains(&words) && key.len() < 40 && key.bytes().all(is_sign)
+}
+
+/// The columns of the tables of `kubectl describe`.
+const COLUMNS: &[&str] = &[
+    "Type",
+    "Reason",
+    "Age",
+    "From",
+    "Message",
+    "Status",
+    "LastProbeTime",
+    "LastHeartbeatTime",
+    "LastTransitionTime",
+    "FirstSeen",
+    "LastSeen",
+    "Count",
+    "SubObjectPath",
+    "SubobjectPath",
+];
+
+/// Returns true for the headings of a table of kubectl, and for the line below them.
+fn is_heading(text: &str) -> bool {
+    let is_all = |is: &dyn Fn(&str) -> bool| text.split_whitespace().all(is);
+    let is_table = text.split_whitespace().nth(1).is_some();
+    let is_long = text.split_whitespace().nth(2).is_some();
+    is_table && is_all(&|word| COLUMNS.contains(&word))
+        || is_table && is_all(&|word| word.len() > 1 && word.bytes().all(|it| it == b'-'))
+        || is_long && text.bytes().all(|it| it.is_ascii_uppercase() || b" -()/".contains(&it))
+}
+
+fn is_condition_status(word: &str) -> bool {
+    matches!(word, "True" | "False" | "Unknown")
+}
+
+/// Returns the text after `Sun, 29 Nov 2026 19:40:00 +0000`.
+fn after_date(text: &str) -> Option<&str> {
+    let (day, mut rest) = word(text)?;
+    let is_day = day.len() == 4 && day.ends_with(',');
+    let mut time = "";
+    for _ in 0..4 {
+        (time, rest) = word(rest)?;
+    }
+    let (zone, rest) = word(rest)?;
+    let is_date = is_day && time.as_bytes().get(2) == Some(&b':') && zone.starts_with(['+', '-']);
+    is_date.then_some(rest)
 }
 
 /// Returns true for `1/2`.
@@ -155,7 +246,7 @@ mod tests {
 
     #[test]
     fn rows_are_taken_apart() {
-        let row = |reason, from, message| Some(EventRow { reason, from, message });
+        let row = |reason, from, message| Some(EventRow::new(reason, from, message));
         for (text, expected) in [
             (
                 "Warning  Failed     3m (x4 over 5m)   kubelet  Error: ErrImagePull",
@@ -181,11 +272,38 @@ mod tests {
                 row(Some("Failed"), None, "Error: ErrImagePull"),
             ),
             ("Failed\t\tError: ErrImagePull", row(Some("Failed"), None, "Error: ErrImagePull")),
+            (
+                "Ready  False   Sun, 29 Nov 2026 19:40:00 +0000   Sun, 29 Nov 2026 19:00:00 +0000   KubeletNotReady  it is",
+                Some(EventRow {
+                    is_unready: true,
+                    ..EventRow::new(Some("KubeletNotReady"), None, "it is")
+                }),
+            ),
             ("Normal operation ended", None),
             ("Warning  Failed", None),
             ("", None),
         ] {
             assert_eq!(EventRow::of(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn headings_and_conditions_of_kubectl_have_no_reason_of_their_own() {
+        let dates = "Sun, 29 Nov 2026 19:40:00 +0000   Sun, 29 Nov 2026 19:00:00 +0000";
+        for (text, expected) in [
+            ("  Type     Reason     Age    From     Message", Some(StatusText::Heading)),
+            ("  ----     ------     ----   ----     -------", Some(StatusText::Heading)),
+            ("  Type             Status", Some(StatusText::Heading)),
+            ("  ContainersReady  False", Some(StatusText::Other)),
+            ("NAME   READY   STATUS    RESTARTS   AGE", Some(StatusText::Heading)),
+            ("Reason:  OOMKilled", Some(StatusText::Word("OOMKilled"))),
+            (&format!("Ready  True  {dates}  KubeletReady  it is"), Some(StatusText::Other)),
+            (&format!("KernelDeadlock  False  {dates}  None  no"), Some(StatusText::Other)),
+            (&format!("Ready  Unknown  {dates}  NodeStatusUnknown  no"), None),
+            ("Type of the volume", None),
+            ("Message From the runtime", None),
+        ] {
+            assert_eq!(StatusText::of(text), expected, "{text}");
         }
     }
 }

@@ -9,7 +9,7 @@ use super::line::{LONGEST_LINE, Line, first_bytes};
 use super::message::{
     Known, MessageExplanation, explain_message, of_status, recognise_line, shown,
 };
-use super::open_message::OpenMessage;
+use super::open_message::{OpenMessage, begins};
 use super::secrets::masked;
 use super::table::Rank;
 use kq_answer::{Basis, answer};
@@ -254,8 +254,9 @@ impl LogFold {
             self.line(&value.cut());
         }
         self.end_message();
-        // Fields tell what a reason is about; alone they tell nothing.
-        match self.kinds.is_empty() {
+        // Fields say what a reason is about; alone they say nothing, and may be parts of a message.
+        let whole = self.whole.filter(|text| !is_log(text));
+        match self.kinds.is_empty() || whole.is_some() {
             true => self.unnamed += self.fields,
             false => self.information += self.fields,
         }
@@ -273,7 +274,7 @@ impl LogFold {
             information: self.information,
             unnamed: self.unnamed,
             only: self.only,
-            whole: self.whole.filter(|text| !is_log(text)),
+            whole,
             basis: Basis::default(),
         }
     }
@@ -331,13 +332,23 @@ fn summary(lines: u64, kinds: &[LogKind], unknown: &[OtherLines]) -> String {
     }
 }
 
-/// Returns true if a text has more than one line of a log or of a list of events.
+/// Returns true if a text has more than one line of a log or of a list of events, or is a status with its fields: each line is
+/// read by itself, and they are not the parts of one message.
 pub fn is_log(text: &str) -> bool {
-    let starts = |line: &&str| {
-        let line = Line::of(line);
-        line.level.is_some() || line.stamp.is_some() || line.place.is_some()
-    };
-    text.lines().filter(starts).take(2).count() > 1
+    let (mut begun, mut reasons, mut fields) = (0, 0, 0);
+    for line in text.lines() {
+        match StatusText::of(line) {
+            Some(StatusText::Heading) => return true,
+            Some(StatusText::Word(_)) if of_status(line).is_some() => reasons += 1,
+            Some(StatusText::Other) => fields += 1,
+            _ => {}
+        }
+        begun += usize::from(begins(line));
+        if begun + reasons > 1 || reasons > 0 && fields > 1 {
+            return true;
+        }
+    }
+    false
 }
 
 #[cfg(test)]

@@ -209,7 +209,7 @@ pub fn explain_message(text: &str) -> Result<MessageExplanation, UnknownMessage>
 pub(super) fn of_status(text: &str) -> Option<Known> {
     let word = match StatusText::of(text) {
         Some(StatusText::Word(word)) => word,
-        Some(StatusText::Other) | None => text.trim(),
+        Some(StatusText::Other | StatusText::Heading) | None => text.trim(),
     };
     recognise(Table::get().reason(word)?).ok()
 }

@@ -95,7 +95,7 @@ fn is_yaml_open(text: &str) -> bool {
 }
 
 /// Returns true if a line begins a message of its own.
-fn begins(line: &str) -> bool {
+pub(super) fn begins(line: &str) -> bool {
     let parts = Line::of(line);
     parts.level.is_some()
         || parts.stamp.is_some()
