@@ -155,6 +155,8 @@ pub(super) struct Known {
     found: Vec<(usize, Found)>,
     /// The place in `found` of the row that gives the reason.
     cause: usize,
+    /// The reason of an event or of a status gives it; the words are those of another component.
+    is_of_reason: bool,
     pub line: Line,
 }
 
@@ -335,7 +337,18 @@ pub(super) fn recognise_line(mut line: Line) -> Result<Known, UnknownMessage> {
             found.truncate(last + 1);
         }
         let rows: Vec<&Row> = found.iter().map(|(_, it)| &table.rows[it.row]).collect();
-        let Some(cause) = cause(&rows, &line) else { continue };
+        let cause = cause(&rows, &line);
+        if !found.is_empty()
+            && !cause.is_some_and(|at| rows[at].is_kubelets())
+            && let Some((reason, of_reason)) = found_reason(&line)
+        {
+            texts.insert(0, reason.to_owned());
+            gaps.insert(0, false);
+            let words = found.into_iter().map(|(at, it)| (at + 1, it));
+            let found = [(0, of_reason)].into_iter().chain(words).collect();
+            return Ok(Known { table, texts, gaps, found, cause: 0, is_of_reason: true, line });
+        }
+        let Some(cause) = cause else { continue };
         if !rows[cause].is_kubelets() && says_kubelet(&line) && !is_at_home(&found, &line) {
             continue;
         }
@@ -350,13 +363,24 @@ pub(super) fn recognise_line(mut line: Line) -> Result<Known, UnknownMessage> {
         if rows[cause].is_kubelets() && line.program.as_deref().is_some_and(is_other) {
             break;
         }
-        return Ok(Known { table, texts, gaps, found, cause, line });
+        return Ok(Known { table, texts, gaps, found, cause, is_of_reason: false, line });
     }
     if let Some(known) = placed(&texts, &gaps, &line) {
         return Ok(known);
     }
     let program = line.program.clone().or_else(|| line.place.as_deref().and_then(program_of));
     Err(UnknownMessage { speaker: program, place: line.place, reason: line.reason })
+}
+
+/// Returns the message of the kubelet that the reason of an event or of a status is.
+fn found_reason(line: &Line) -> Option<(&'static str, Found)> {
+    if line.level.is_some() || line.program.as_deref().is_some_and(is_foreign) {
+        return None;
+    }
+    let table = Table::get();
+    let reason = table.reason(line.reason.as_deref()?)?;
+    let found = table.scan(reason, Around::default()).into_iter().next()?;
+    table.rows[found.row].is_kubelets().then_some((reason, found))
 }
 
 /// Returns what a line says of its messages besides their texts.
@@ -433,7 +457,7 @@ fn placed(texts: &[String], gaps: &[bool], line: &Line) -> Option<Known> {
         }
     }
     let (texts, gaps) = (texts.to_vec(), gaps.to_vec());
-    Some(Known { table, texts, gaps, found, cause, line: line.clone() })
+    Some(Known { table, texts, gaps, found, cause, is_of_reason: false, line: line.clone() })
 }
 
 /// Returns the file of a place without its folder: a logger of JSON names that, too.
@@ -473,7 +497,10 @@ fn recognise_cut(texts: &[String], gaps: &[bool], line: &Line, is_kubelets: bool
     let cause = cause(&rows, line)?;
     let is_better = rows[cause].is_kubelets() && !(rows[cause].is_outer && is_kubelets);
     let (texts, gaps) = (texts.to_vec(), gaps.to_vec());
-    is_better.then(|| Known { table, texts, gaps, found, cause, line: line.clone() })
+    is_better.then(|| {
+        let line = line.clone();
+        Known { table, texts, gaps, found, cause, is_of_reason: false, line }
+    })
 }
 
 /// Drops messages of the kubelet behind the code of a gRPC call: these words are the server's.
@@ -563,11 +590,13 @@ impl Known {
         let told = self.told(row).map(|(_, it)| &self.table.rows[it.row]);
         let told = told.filter(|it| !(it.is_place || is_call(it)) && of_controller.is_none());
         let begun = told.and_then(|it| Some((without_pointer(means)?, it)));
-        let means = match begun {
-            Some((begun, told)) => {
-                format!("{}. {}", filled(begun, &facts), own_sentence(&filled(told.means, &facts)))
+        let of_words = |told: &Row| own_sentence(&filled(told.means, &facts));
+        let means = match (begun, told.filter(|_| self.is_of_reason)) {
+            (Some((begun, told)), _) => {
+                format!("{}. {}", filled(begun, &facts), of_words(told))
             }
-            None => filled(means, &facts),
+            (None, Some(told)) => format!("{} {}", filled(means, &facts), of_words(told)),
+            (None, None) => filled(means, &facts),
         };
         let of_told = begun.map(|(_, told)| told).filter(|it| !(it.is_outer || it.is_fragment));
         let action = of_told.filter(|_| !decider.decides).map_or(action, |told| told.action);
@@ -878,4 +907,44 @@ pub(super) fn shown(text: &str, most: usize) -> String {
     let text = single_spaced(text.trim());
     let cut = super::line::first_bytes(&text, most);
     if cut.len() < text.len() { format!("{cut}...") } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_reason_of_an_event_says_who_speaks_and_the_words_say_the_cause() {
+        let late = "rpc error: code = DeadlineExceeded desc = context deadline exceeded";
+        for (text, function, cause, leads) in [
+            (
+                format!("Warning  ContainerGCFailed  3m  kubelet  {late}"),
+                "Kubelet.StartGarbageCollection",
+                "not answered in the time",
+                "Dead containers stay",
+            ),
+            (
+                format!(r#"{{"reason":"FailedCreatePodSandBox","message":"{late}"}}"#),
+                "",
+                "not answered in the time",
+                "No container of the pod starts",
+            ),
+            (
+                r#"{"reason":"CreateContainerConfigError","message":"secret \"db\" not found"}"#
+                    .to_owned(),
+                "",
+                "no Secret db",
+                "",
+            ),
+        ] {
+            let found = explain_message(&text).expect(&text);
+            assert_eq!(found.speaker, "kubelet", "{text}");
+            assert!(found.go_function.contains(function), "{text}: {found:?}");
+            assert!(found.leads_to.contains(leads), "{text}: {found:?}");
+            assert!(found.summary.contains(cause), "{text}: {found:?}");
+            let foreign = found.foreign_cause.expect("the words");
+            assert!(foreign.means.contains(cause), "{text}: {foreign:?}");
+        }
+    }
+
 }
