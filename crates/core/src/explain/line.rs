@@ -27,6 +27,8 @@ pub(super) struct Line {
     pub place: Option<String>,
     /// The reason of an event or of a status.
     pub reason: Option<String>,
+    /// It is a node's condition `Ready` that is False or Unknown.
+    pub is_unready: bool,
     /// The line may end before its message does: a quote is open, or nothing says where the message ends.
     pub is_open: bool,
 }
@@ -148,6 +150,7 @@ impl Line {
             Some(row) => {
                 line.reason = row.reason.map(str::to_owned);
                 line.program = row.from.map(str::to_owned).or(line.program);
+                line.is_unready = row.is_unready;
                 line.body(row.message);
             }
             None => line.body(text),

@@ -408,4 +408,35 @@ mod tests {
         assert!(fold.unknown.len() <= MOST_UNKNOWN + 1);
         assert_eq!(fold.finish().lines, 2001);
     }
+
+    #[test]
+    fn the_lines_of_kubectl_describe_are_not_joined() {
+        let dates = "Sun, 29 Nov 2026 19:40:00 +0000   Sun, 29 Nov 2026 19:00:00 +0000";
+        let pod = "    Last State:     Terminated\n      Reason:       OOMKilled\n      Exit Code:    137\n";
+        let heading = "  Type     Reason     Age    From     Message\n  ----     ------     ----   ----     -------\n";
+        let pulled = "  Normal   Pulled    4m    kubelet   Container image \"x\" already present on machine\n";
+        let node = format!(
+            "Conditions:\n  Type  Status  LastHeartbeatTime  LastTransitionTime  Reason  Message\n  ----  ------  ----  ----  ----  \
+             ----\n  PIDPressure  False  {dates}  KubeletHasSufficientPID  kubelet has sufficient PID available\n  Ready  False  \
+             {dates}  KubeletNotReady  container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady \
+             message:Network plugin returns error: cni plugin not initialized\n"
+        );
+        for (text, first, kinds) in [
+            (pod.to_owned(), "OOMKilled", 2),
+            (format!("{pod}Events:\n{heading}{pulled}"), "OOMKilled", 3),
+            (format!("Events:\n{heading}{pulled}"), "already present", 1),
+            (format!("{pulled}{pulled}"), "already present", 1),
+            (node, "The node is not ready. The runtime reports that its network plugin", 2),
+        ] {
+            let mut fold = LogFold::default();
+            fold.push(text.as_bytes());
+            let log = fold.finish();
+            assert_eq!(log.kinds.len(), kinds, "{text}: {log:?}");
+            assert!(log.is_known() && log.whole.is_none(), "{text}: {log:?}");
+            let newest = &log.kinds[0].newest;
+            let said = format!("{} {}", newest.message, newest.summary);
+            assert!(said.contains(first), "{newest:?}");
+            assert!(is_log(&text), "{text}");
+        }
+    }
 }

@@ -598,6 +598,10 @@ impl Known {
             (None, Some(told)) => format!("{} {}", filled(means, &facts), of_words(told)),
             (None, None) => filled(means, &facts),
         };
+        let means = match self.line.is_unready {
+            true => format!("The node is not ready. {means}"),
+            false => means,
+        };
         let of_told = begun.map(|(_, told)| told).filter(|it| !(it.is_outer || it.is_fragment));
         let action = of_told.filter(|_| !decider.decides).map_or(action, |told| told.action);
         let [leads, action] = derived.advice.unwrap_or([leads, action]);
