@@ -598,6 +598,18 @@ impl Known {
             (None, Some(told)) => format!("{} {}", filled(means, &facts), of_words(told)),
             (None, None) => filled(means, &facts),
         };
+        // A cause that many programs have is of the one that wrote the line.
+        let writer = self.line.program.as_deref().filter(|it| {
+            is_other(it) && !row.is_kubelets() && !is_program(&row.speaker.to_ascii_lowercase())
+        });
+        let means = match writer {
+            Some(writer) => format!(
+                "Not the kubelet's: {} wrote this line. {}",
+                with_article(component(writer)),
+                own_sentence(&means)
+            ),
+            None => means,
+        };
         let means = match self.line.is_unready {
             true => format!("The node is not ready. {means}"),
             false => means,
