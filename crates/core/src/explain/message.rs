@@ -963,4 +963,14 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_key_of_yaml_without_a_value_is_no_reason() {
+        for text in ["terminated:", "    terminated:", "- terminated: ", "lastState:", "evicted:"] {
+            assert!(explain_message(text).is_err(), "{text}");
+        }
+        for text in ["reason: Terminated", "Terminated", "Terminated."] {
+            let found = explain_message(text).expect(text);
+            assert!(found.summary.contains("shutting down"), "{text}: {found:?}");
+        }
+    }
 }

@@ -299,7 +299,9 @@ impl Table {
             let fit = found.templates[template].fit(text, at, around.may_be_cut && begins)?;
             let is_alone = || {
                 let rest = fit.spans.last().map(|span| &text[span.end..]);
-                rest.is_some_and(|it| it.trim().len() < 2 && !it.starts_with(char::is_alphanumeric))
+                // A key without a value is no message: `terminated:` of YAML.
+                let is_end = |it: &str| it.trim().len() < 2 && it.trim() != ":";
+                rest.is_some_and(|it| is_end(it) && !it.starts_with(char::is_alphanumeric))
             };
             if found.is_whole && fit.facts.is_empty() && !is_alone() {
                 return None;
