@@ -325,7 +325,20 @@ fn common(text: &str, expected: &str, is_first: bool) -> usize {
 /// Returns the length of the word at the beginning, without the punctuation after it.
 fn word(text: &str) -> usize {
     let end = text.find(|c: char| c.is_whitespace() || c == '"').unwrap_or(text.len());
-    text[..end].trim_end_matches([',', '.', ')', ']', ';', ':']).len()
+    let mut word = &text[..end];
+    while let Some(last) = word.chars().next_back() {
+        let count = |sign: char| word.matches(sign).count();
+        let is_after = match last {
+            ')' => count('(') < count(')'),
+            ']' => count('[') < count(']'),
+            last => matches!(last, ',' | '.' | ';' | ':'),
+        };
+        if !is_after {
+            break;
+        }
+        word = &word[..word.len() - last.len_utf8()];
+    }
+    word.len()
 }
 
 /// Returns true if nothing but keys with values follows a message.
@@ -362,6 +375,8 @@ mod tests {
             ("policy {a:q} differs from {b:q}", r#"policy "x" differs from "y""#, "a=x b=y"),
             ("policy {a:q} differs from {b:q}", "policy x differs from y", "a=x b=y"),
             ("last seen {n} ago; limit {t:w}", "Last seen 3m ago; limit 3m0s.", "n=3m t=3m0s"),
+            ("in pod {p:w}", "in pod web-1_shop(53840580).", "p=web-1_shop(53840580)"),
+            ("in pod {p:w}", "in pod web-1), ", "p=web-1"),
             ("{p:w} probe failed: {err}", "Liveness probe failed:", "p=Liveness"),
         ];
         for (template, text, expected) in rows {
