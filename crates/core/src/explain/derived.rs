@@ -25,6 +25,7 @@ const DERIVATIONS: &[(&str, Derive)] = &[
     ("kernel-flag", kernel_flags),
     ("shutdown-now", shutdown),
     ("node-status", node_status),
+    ("image-gc-short", image_gc_short),
 ];
 
 /// Derives what a row allows.
@@ -150,6 +151,24 @@ fn shutdown(facts: &[MessageFact]) -> Derived {
         _ => None,
     });
     Derived { summary: summary.map(str::to_owned), ..Derived::default() }
+}
+
+fn image_gc_short(facts: &[MessageFact]) -> Derived {
+    let usage = value(facts, "usage");
+    let freed = value(facts, "freed").and_then(|it| it.parse().ok()).map(size_and_bytes);
+    if usage.is_none() && freed.is_none() {
+        return Derived::default();
+    }
+    let usage = usage.map_or(String::new(), |usage| format!("{usage}% full, "));
+    let freed = freed.map_or("did not free enough".to_owned(), |freed| {
+        format!("freed {freed}, which is not enough")
+    });
+    Derived {
+        summary: Some(format!(
+            "The image file system is {usage}above imageGCHighThresholdPercent, and deleting unused images {freed}."
+        )),
+        ..Derived::default()
+    }
 }
 
 fn node_status(facts: &[MessageFact]) -> Derived {

@@ -17,7 +17,7 @@
 //! `=CODE` as a template is the sentence of a reason of kq's start ([`StartRule`]), which is not written twice.
 
 use super::place::PLACES;
-use super::template::{Fit, Part, Template};
+use super::template::{Fit, Part, Template, Verb};
 use crate::kubelet_start::StartRule;
 use kq_answer::reason::Reason;
 use std::collections::{BTreeMap, BTreeSet};
@@ -298,12 +298,15 @@ impl Table {
             }
             let fit = found.templates[template].fit(text, at, around.may_be_cut && begins)?;
             let is_alone = || {
-                let rest = fit.spans.last().map(|span| &text[span.end..]);
+                let ends = fit.spans.last().into_iter().chain(fit.facts.last().map(|(_, it)| it));
+                let rest = ends.map(|it| it.end).max().map(|end| &text[end..]);
                 // A key without a value is no message: `terminated:` of YAML.
                 let is_end = |it: &str| it.trim().len() < 2 && it.trim() != ":";
                 rest.is_some_and(|it| is_end(it) && !it.starts_with(char::is_alphanumeric))
             };
-            if found.is_whole && fit.facts.is_empty() && !is_alone() {
+            let is_name = |part: &Part| matches!(part, Part::Field(_, Verb::Resource));
+            let ends_in_name = found.templates[template].parts.last().is_some_and(is_name);
+            if found.is_whole && (fit.facts.is_empty() || ends_in_name) && !is_alone() {
                 return None;
             }
             Some(Found { row, template, fit })
@@ -485,7 +488,6 @@ fn detail(row: &mut Row, line: &'static str) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::template::Verb;
     use super::*;
 
     #[test]
@@ -569,6 +571,7 @@ mod tests {
         let text = template.fill(|name, verb| match verb {
             Verb::Number => "47".to_owned(),
             Verb::Word => format!("{name}-1"),
+            Verb::Resource => "example.com/47".to_owned(),
             _ => format!("{name}_1"),
         });
         let mut around = Around {
@@ -607,7 +610,13 @@ mod tests {
         }
         let wrong = found.fit.facts.iter().find(|(name, place)| {
             let value = &said[place.clone()];
-            ![format!("{name}_1"), format!("{name}-1"), "47".to_owned()].contains(&value.to_owned())
+            ![
+                format!("{name}_1"),
+                format!("{name}-1"),
+                "47".to_owned(),
+                "example.com/47".to_owned(),
+            ]
+            .contains(&value.to_owned())
         });
         wrong.map(|(name, place)| format!("{said}: {name} is {}", &said[place.clone()]))
     }

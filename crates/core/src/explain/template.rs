@@ -1,7 +1,7 @@
 //! Templates of messages: texts with fields, found anywhere in a line.
 //!
-//! A field is `{name}`; `{name:w}` is one word, `{name:d}` a number, `{name:q}` a text in quotes. A shell takes inner quotes
-//! away, so that a quoted text may also come without them.
+//! A field is `{name}`; `{name:w}` is one word, `{name:r}` the name of a resource, `{name:d}` a number, `{name:q}` a text in quotes. A
+//! shell takes inner quotes away, so that a quoted text may also come without them.
 
 use kq_answer::reason;
 use std::ops::Range;
@@ -17,6 +17,7 @@ const LEAST_OF_CUT: usize = 18;
 pub(super) enum Verb {
     Value,
     Word,
+    Resource,
     Number,
     Quoted,
 }
@@ -74,12 +75,16 @@ impl Template {
             let (name, verb) = match name.split_once(':') {
                 None => (name, Verb::Value),
                 Some((name, "w")) => (name, Verb::Word),
+                Some((name, "r")) => (name, Verb::Resource),
                 Some((name, "d")) => (name, Verb::Number),
                 Some((name, "q")) => (name, Verb::Quoted),
                 Some((_, verb)) => return Err(format!("{verb} is not a verb")),
             };
             push_text(&mut parts, &mut text);
-            if matches!(parts.last(), Some(Part::Field(_, Verb::Value | Verb::Word))) {
+            if matches!(
+                parts.last(),
+                Some(Part::Field(_, Verb::Value | Verb::Word | Verb::Resource))
+            ) {
                 return Err(format!("nothing stands before {name}"));
             }
             parts.push(Part::Field(name.to_owned(), verb));
@@ -119,7 +124,7 @@ impl Template {
     pub fn go(&self) -> String {
         let text = self.parts.iter().map(|part| match part {
             Part::Text(text) => text.as_str(),
-            Part::Field(_, Verb::Value | Verb::Word) => "%v",
+            Part::Field(_, Verb::Value | Verb::Word | Verb::Resource) => "%v",
             Part::Field(_, Verb::Number) => "%d",
             Part::Field(_, Verb::Quoted) => "%q",
         });
@@ -243,6 +248,7 @@ impl Search<'_> {
                     && !value.contains(char::is_whitespace)
                     && !(is_headless && (has_quote(value) || value.ends_with(':')))
             }
+            Verb::Resource => is_resource(value),
             Verb::Quoted if quoted => !(is_headless && has_quote(value)),
             // Whoever took the quotes away took all of them; a list has its own.
             Verb::Quoted => {
@@ -254,7 +260,7 @@ impl Search<'_> {
         let Some(Part::Text(next)) = rest.first() else {
             let length = match verb {
                 Verb::Quoted if quoted => inner.find('"').unwrap_or(inner.len()),
-                Verb::Word => word(inner),
+                Verb::Word | Verb::Resource => word(inner),
                 _ => inner.len(),
             };
             let after =
@@ -293,7 +299,17 @@ impl Search<'_> {
             }
         }
         let is_cut = self.may_be_cut && fit.literals >= LEAST_OF_CUT && fits_verb(inner);
-        is_cut.then(|| Fit { is_cut: true, ..with(inner.trim_end_matches('"').len()) })
+        is_cut.then(|| {
+            let value = inner.trim_end_matches('"');
+            // The end may be the beginning of the text after the value: `100.0 GiB us`.
+            let begun = next
+                .char_indices()
+                .rev()
+                .map(|(at, _)| &next[..at])
+                .find(|it| value.ends_with(*it));
+            let begun = begun.filter(|it| it.len() > 1).map_or(0, str::len);
+            Fit { is_cut: true, ..with(value.len() - begun) }
+        })
     }
 }
 
@@ -339,6 +355,16 @@ fn word(text: &str) -> usize {
         word = &word[..word.len() - last.len_utf8()];
     }
     word.len()
+}
+
+/// Returns true for the name of a resource that a node has: `pkg/apis/core/v1/helper/helpers.go`, and extended ones with their domain.
+fn is_resource(name: &str) -> bool {
+    let is_native = matches!(name, "cpu" | "memory" | "ephemeral-storage" | "pods")
+        || ["hugepages-", "attachable-volumes-"].iter().any(|it| name.starts_with(it));
+    let has_domain = name.split_once('/').is_some_and(|(domain, name)| {
+        !domain.is_empty() && !name.is_empty() && !name.contains('/')
+    });
+    (is_native || has_domain) && !name.contains(char::is_whitespace)
 }
 
 /// Returns true if nothing but keys with values follows a message.
@@ -395,6 +421,31 @@ mod tests {
         let fit = template.fit(text, 0, true).expect("enough");
         assert!(fit.is_cut);
         assert!(template.fit("configured", 0, true).is_none());
+        let template = Template::parse("it is so that {a:d}% of {b} used).").expect("it");
+        let text = "it is so that 91% of 100.0 GiB us";
+        let fit = template.fit(text, 0, true).expect("enough");
+        let values: Vec<&str> = fit.facts.iter().map(|(_, at)| &text[at.clone()]).collect();
+        assert_eq!(values, ["91", "100.0 GiB"]);
+    }
+
+    #[test]
+    fn a_resource_is_one_by_its_name() {
+        let template = Template::parse("Insufficient {resource:r}").expect("it");
+        for name in [
+            "cpu",
+            "memory",
+            "pods",
+            "hugepages-2Mi",
+            "attachable-volumes-aws-ebs",
+            "nvidia.com/gpu",
+        ] {
+            assert!(template.fit(&format!("Insufficient {name}"), 0, false).is_some(), "{name}");
+        }
+        for name in
+            ["free disk space on the node", "permissions to read", "disk space", "privileges"]
+        {
+            assert!(template.fit(&format!("Insufficient {name}"), 0, true).is_none(), "{name}");
+        }
     }
 
     #[test]
