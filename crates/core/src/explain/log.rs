@@ -15,6 +15,7 @@ use super::table::Rank;
 use kq_answer::{Basis, answer};
 use kq_output::units::counted;
 use serde::Serialize;
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// The most kinds of lines that are kept of those that kq does not know.
@@ -68,6 +69,9 @@ pub struct LogKind {
     pub last: Option<String>,
     /// The newest one.
     pub newest: MessageExplanation,
+    /// It only points to a cause that is not known.
+    #[serde(skip)]
+    is_pointer: bool,
 }
 
 /// Lines that kq does not know.
@@ -96,6 +100,8 @@ struct Seen {
     first: Option<String>,
     last: Option<String>,
     newest: String,
+    /// The row only points to a cause that is not known.
+    is_pointer: bool,
 }
 
 /// A log that is being read.
@@ -235,6 +241,7 @@ impl LogFold {
         let (at, row) = known.row();
         let seen = self.kinds.entry(at).or_default();
         seen.rank = row.rank;
+        seen.is_pointer = known.is_pointer();
         seen.count += 1;
         let stamp = known.line.stamp.clone();
         if seen.first.is_none() {
@@ -261,7 +268,7 @@ impl LogFold {
             false => self.information += self.fields,
         }
         let mut kinds: Vec<LogKind> = self.kinds.into_values().filter_map(kind).collect();
-        kinds.sort_by_key(|kind| (std::cmp::Reverse(kind.rank), std::cmp::Reverse(kind.count)));
+        kinds.sort_by_key(|kind| (Reverse(kind.rank), kind.is_pointer, Reverse(kind.count)));
         let unknown = others(self.unknown);
         let foreign = others(self.foreign);
         let summary = summary(self.lines, &kinds, &unknown);
@@ -292,7 +299,8 @@ fn note(all: &mut BTreeMap<String, Seen>, what: String, stamp: Option<String>) {
 fn kind(seen: Seen) -> Option<LogKind> {
     let mut newest = explain_message(&seen.newest).ok()?;
     newest.rank = seen.rank;
-    Some(LogKind { rank: seen.rank, count: seen.count, first: seen.first, last: seen.last, newest })
+    let Seen { rank, count, first, last, is_pointer, .. } = seen;
+    Some(LogKind { rank, count, first, last, newest, is_pointer })
 }
 
 fn others(seen: BTreeMap<String, Seen>) -> Vec<OtherLines> {
@@ -302,7 +310,7 @@ fn others(seen: BTreeMap<String, Seen>) -> Vec<OtherLines> {
         last: seen.last,
     };
     let mut all: Vec<OtherLines> = seen.into_iter().map(line).collect();
-    all.sort_by_key(|other| std::cmp::Reverse(other.count));
+    all.sort_by_key(|other| Reverse(other.count));
     all
 }
 
@@ -392,6 +400,19 @@ mod tests {
         for counted in ["      1 line of information", "      1 line without the name"] {
             assert!(shown.iter().any(|line| line.starts_with(counted)), "{shown:?}");
         }
+    }
+
+    #[test]
+    fn a_cause_is_before_a_line_that_only_points_to_one() {
+        let mut fold = LogFold::default();
+        let pointer = "E0413 10:54:00.000001 1 eviction_manager.go:1] \"Eviction manager: failed to synchronize\" err=\"no\"\n";
+        let cause = "E0413 10:54:00.000001 1 eviction_manager.go:1] \"Eviction manager: failed to get HasDedicatedImageFs\" err=\"no\"\n";
+        for line in [pointer, pointer, cause] {
+            fold.push(line.as_bytes());
+        }
+        let log = fold.finish();
+        let counts: Vec<u64> = log.kinds.iter().map(|kind| kind.count).collect();
+        assert_eq!(counts, [1, 2], "{log:?}");
     }
 
     #[test]

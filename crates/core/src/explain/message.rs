@@ -167,6 +167,12 @@ impl Known {
         row.is_place && self.rank(row) == Rank::Note
     }
 
+    /// Returns true if it points to a cause that is not known: a message that wraps others, with none of them in it.
+    pub fn is_pointer(&self) -> bool {
+        let (_, row) = self.row();
+        row.is_outer && self.told(row).is_none()
+    }
+
     /// Returns how bad a row is here: a text that is known by its place alone is as bad as the level of its line.
     fn rank(&self, row: &Row) -> Rank {
         let of_line = self.of_line(row);
