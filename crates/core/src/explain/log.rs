@@ -7,7 +7,7 @@ use super::event_row::StatusText;
 use super::klog_value::OpenValue;
 use super::line::{LONGEST_LINE, Line, first_bytes};
 use super::message::{
-    Known, MessageExplanation, explain_message, of_status, recognise_line, shown,
+    Known, MessageExplanation, explain_message, of_status, recognise, recognise_line, shown,
 };
 use super::open_message::{OpenMessage, begins};
 use super::secrets::masked;
@@ -208,7 +208,11 @@ impl LogFold {
         }
         let (level, stamp) = (line.level, line.stamp.clone());
         let first_text = line.texts[0].clone();
-        match recognise_line(line) {
+        let found = match text.contains('\n') {
+            true => recognise(text),
+            false => recognise_line(line),
+        };
+        match found {
             // A step of the kubelet's work is information, also where kq knows its place.
             Ok(known) if known.is_step() => self.information += 1,
             Ok(known) => self.known(&known, text),
@@ -402,6 +406,18 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_word_that_a_terminal_has_parted_is_whole_again() {
+        let mut fold = LogFold::default();
+        fold.push(
+            b"E0413 10:53:52.844381 3263 pod_workers.go:1] \"Error syncing pod, skipping\" err=\"failed to \\\"StartContainer\\\" for \\\"web\\\" with \
+              CrashLoopBackOff: \\\"back-off 5m0s resta\nrting failed container=web pod=web-1_shop(5384)\\\"\" pod=\"shop/web-1\"\n",
+        );
+        let log = fold.finish();
+        let newest = &log.kinds[0].newest;
+        assert!(newest.go_function.ends_with("doBackOff"), "{newest:?}");
+        assert_eq!(newest.value("pod"), Some("web-1_shop(5384)"), "{newest:?}");
+    }
     #[test]
     fn a_cause_is_before_a_line_that_only_points_to_one() {
         let mut fold = LogFold::default();

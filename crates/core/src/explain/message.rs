@@ -14,6 +14,7 @@ use super::template::single_spaced;
 use kq_answer::{Basis, answer};
 use kq_k8s::version::KubeletVersion;
 use serde::Serialize;
+use std::collections::BTreeSet;
 
 /// The most bytes of a message that an answer repeats.
 const LONGEST_SHOWN: usize = 2000;
@@ -296,18 +297,56 @@ pub(super) fn recognise(text: &str) -> Result<Known, UnknownMessage> {
         true => text.replace("\\\"", "\""),
         false => text,
     };
-    let mut last = None;
-    // A terminal parts lines at words, or anywhere.
-    for joined in [text.replace('\n', " "), joined(&text)] {
-        match recognise_line(Line::of(&joined)) {
-            Ok(known) => return Ok(known),
-            Err(unknown) => last = Some(unknown),
-        }
-        if !text.contains('\n') {
-            break;
+    match text.contains('\n') {
+        true => recognise_parted(&text),
+        false => recognise_line(Line::of(&text)),
+    }
+}
+
+/// The most ends of lines of one message at which it is tried whether a word goes on.
+const MOST_BREAKS: usize = 16;
+
+/// Finds a message that a terminal or an editor has parted into lines, at words or anywhere: each end of a line is a blank, or
+/// nothing where more of the message is found without one.
+fn recognise_parted(text: &str) -> Result<Known, UnknownMessage> {
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    let mut is_blank = vec![true; lines.len().saturating_sub(1)];
+    let attempt = |is_blank: &[bool]| recognise_line(Line::of(&joined(&lines, is_blank)));
+    let mut best = attempt(&is_blank);
+    let none = vec![false; is_blank.len()];
+    let without = attempt(&none);
+    // What a terminal parts anywhere fills its lines.
+    if score(&without) > score(&best) || is_filled(&lines) && score(&without) == score(&best) {
+        (best, is_blank) = (without, none);
+    }
+    // Where a short line has both ends within words, one of them alone finds no more.
+    for number in [1, 2] {
+        for at in 0..is_blank.len().min(MOST_BREAKS) {
+            let ends = at..(at + number).min(is_blank.len());
+            let mut other = is_blank.clone();
+            other[ends].iter_mut().for_each(|it| *it = !*it);
+            let found = attempt(&other);
+            if score(&found) > score(&best) {
+                (best, is_blank) = (found, other);
+            }
         }
     }
-    Err(last.unwrap_or(UnknownMessage { speaker: None, place: None, reason: None }))
+    best
+}
+
+/// Returns how much of a text is found: messages that are explained count before those of which the place is known.
+fn score(known: &Result<Known, UnknownMessage>) -> (bool, usize) {
+    let Ok(known) = known else { return (false, 0) };
+    let literals = known.found.iter().map(|(_, found)| found.fit.literals).sum();
+    (!known.row().1.is_place, literals)
+}
+
+/// Returns true if all lines but the last one are as wide as each other, and there are enough of them for it to be no accident.
+fn is_filled(lines: &[&str]) -> bool {
+    let Some((last, before)) = lines.split_last() else { return false };
+    let widths: BTreeSet<usize> = before.iter().map(|line| line.chars().count()).collect();
+    let is_shorter = |width: &usize| *width >= last.chars().count();
+    before.len() > 1 && widths.len() == 1 && widths.iter().all(is_shorter)
 }
 
 /// Returns true for an object, whose texts have their escapes.
@@ -316,9 +355,15 @@ fn is_json(text: &str) -> bool {
     object.is_some_and(|it| serde_json::from_str::<serde::de::IgnoredAny>(it).is_ok())
 }
 
-/// Returns a text whose lines are joined without a blank.
-fn joined(text: &str) -> String {
-    text.lines().map(str::trim).collect()
+/// Returns lines as one text, with a blank at the ends that have one.
+fn joined(lines: &[&str], is_blank: &[bool]) -> String {
+    let mut all = String::new();
+    for (at, line) in lines.iter().enumerate() {
+        let is_blank = at > 0 && is_blank[at - 1];
+        all.push_str(if is_blank { " " } else { "" });
+        all.push_str(if at > 0 { line.trim_start() } else { line });
+    }
+    all
 }
 
 /// Finds the message of a line whose secrets are gone.
@@ -969,6 +1014,31 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_message_is_found_wherever_its_lines_end() {
+        let text = r#"Error syncing pod, skipping: failed to "StartContainer" for "web" with CrashLoopBackOff: "back-off 5m0s restarting failed container=web pod=web-1_shop(53840580-5c35-41ae-83ae-ae6cef7fce0d)""#;
+        let whole = explain_message(text).expect(text);
+        for width in (20..text.len()).step_by(9) {
+            // A terminal fills its lines; an editor also takes the blanks at their ends away.
+            let signs: Vec<char> = text.chars().collect();
+            let lines: Vec<String> = signs.chunks(width).map(|it| it.iter().collect()).collect();
+            let filled = lines.join("\n");
+            let found = explain_message(&filled).unwrap_or_else(|it| panic!("{it:?}: {filled}"));
+            assert_eq!(found.go_function, whole.go_function, "{filled}");
+            assert_eq!(found.summary.contains("web"), whole.summary.contains("web"), "{filled}");
+            let has_gap =
+                |value: &str| value.contains("St art") || value.contains("CrashLoop Back");
+            let is_filled = lines.len() > 2;
+            assert!(!is_filled || !found.values.iter().any(|it| has_gap(&it.value)), "{filled}");
+            if width < 30 {
+                continue;
+            }
+            let trimmed: Vec<&str> = lines.iter().map(|it| it.trim()).collect();
+            let trimmed = trimmed.join("\n");
+            let found = explain_message(&trimmed).unwrap_or_else(|it| panic!("{it:?}: {trimmed}"));
+            assert_eq!(found.go_function, whole.go_function, "{trimmed}");
+        }
+    }
     #[test]
     fn a_key_of_yaml_without_a_value_is_no_reason() {
         for text in ["terminated:", "    terminated:", "- terminated: ", "lastState:", "evicted:"] {

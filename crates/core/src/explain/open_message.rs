@@ -50,8 +50,17 @@ impl OpenMessage {
             return false;
         }
         self.lines += 1;
-        self.text.push(' ');
-        self.text.push_str(own);
+        // Within quotes a terminal may have parted a word.
+        match self.until {
+            Until::Quote => {
+                self.text.push('\n');
+                self.text.push_str(line.trim_start());
+            }
+            _ => {
+                self.text.push(' ');
+                self.text.push_str(own);
+            }
+        }
         if self.until == Until::Keys && is_quote_open(&self.text) {
             self.until = Until::Quote;
         }
@@ -131,7 +140,7 @@ mod tests {
     #[test]
     fn lines_that_go_on_are_joined() {
         for (lines, expected) in [
-            ("x.go:1] \"a\" err=\"b\nc\"\nd", vec!["x.go:1] \"a\" err=\"b c\"", "d"]),
+            ("x.go:1] \"a\" err=\"b\nc\"\nd", vec!["x.go:1] \"a\" err=\"b\nc\"", "d"]),
             ("message: 'a\n  b'\nreason: c", vec!["message: 'a b'", "reason: c"]),
             (
                 "x mount failed: exit status 32\nMounting command: mount\nOutput: no\nEvents:",
@@ -140,7 +149,7 @@ mod tests {
                     "Events:",
                 ],
             ),
-            ("x.go:1] \"a\"\n  err=\"b\n  c\"\nd", vec!["x.go:1] \"a\" err=\"b c\"", "d"]),
+            ("x.go:1] \"a\"\n  err=\"b\n  c\"\nd", vec!["x.go:1] \"a\" err=\"b\nc\"", "d"]),
             (
                 "x.go:1] \"a\" err=\"b\nI0101 00:00:00.000000 1 x.go:2] c",
                 vec!["x.go:1] \"a\" err=\"b", "I0101 00:00:00.000000 1 x.go:2] c"],
