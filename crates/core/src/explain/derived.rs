@@ -26,6 +26,7 @@ const DERIVATIONS: &[(&str, Derive)] = &[
     ("shutdown-now", shutdown),
     ("node-status", node_status),
     ("image-gc-short", image_gc_short),
+    ("kernel-oom", kernel_oom),
 ];
 
 /// Derives what a row allows.
@@ -171,6 +172,75 @@ fn image_gc_short(facts: &[MessageFact]) -> Derived {
     }
 }
 
+/// Whose memory limit was reached, by the name of a cgroup of the kubelet and of the runtime.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Limited {
+    Container,
+    Pod,
+    Pods,
+    Other,
+}
+
+impl Limited {
+    fn of(cgroup: &str) -> Self {
+        // `pod35fd...`, or `kubepods-burstable-pod35fd....slice` of systemd.
+        let is_pod = |name: &str| {
+            let slice = name.strip_suffix(".slice").and_then(|it| it.rsplit('-').next());
+            let name = slice.unwrap_or(name);
+            name.strip_prefix("pod").is_some_and(|uid| uid.len() >= 32)
+        };
+        let mut names = cgroup.trim_end_matches('/').rsplit('/');
+        let last = names.next().unwrap_or_default();
+        if names.any(is_pod) {
+            return Self::Container;
+        }
+        match is_pod(last) {
+            true => Self::Pod,
+            false if last.starts_with("kubepods") || cgroup.contains("/kubepods/") => Self::Pods,
+            false => Self::Other,
+        }
+    }
+}
+
+fn kernel_oom(facts: &[MessageFact]) -> Derived {
+    let (Some(task), Some(pid), Some(cgroup)) =
+        (value(facts, "task"), value(facts, "pid"), value(facts, "oom_memcg"))
+    else {
+        return Derived::default();
+    };
+    let (whose, advice) = match Limited::of(cgroup) {
+        Limited::Container => (
+            "the cgroup of the container",
+            Some([
+                "The container ends with the reason OOMKilled, and is started again, if restartPolicy has it.",
+                "Compare the container's memory limit with its use (kq cgroup show), and raise it or find the leak.",
+            ]),
+        ),
+        Limited::Pod => (
+            "the cgroup of the pod",
+            Some([
+                "The container of the process ends with the reason OOMKilled, and is started again, if restartPolicy has it.",
+                "Look at what the containers of the pod and its emptyDir volumes in memory use together: the limit of the pod is the sum of its containers' limits, or its own (kq cgroup show).",
+            ]),
+        ),
+        Limited::Pods => (
+            "the cgroup of the node's pods",
+            Some([
+                "The container of the process ends with the reason OOMKilled, and is started again, if restartPolicy has it.",
+                "The pods together use more than the allocatable memory: eviction came too late. Raise evictionHard, or give pods memory limits (kq evict rank --signal memory).",
+            ]),
+        ),
+        Limited::Other => ("its memory cgroup, which is none of the pods',", None),
+    };
+    Derived {
+        summary: Some(format!(
+            "Not the kubelet's: the kernel killed {task} (pid {pid}), because {whose} reached its memory limit."
+        )),
+        advice,
+        facts: Vec::new(),
+    }
+}
+
 fn node_status(facts: &[MessageFact]) -> Derived {
     let summary = "The node is NotReady: its kubelet says so, or the node controller does, as the kubelet has stopped reporting.";
     let advice = [
@@ -201,5 +271,32 @@ fn kernel_flags(facts: &[MessageFact]) -> Derived {
             if flags.len() == 1 { "is" } else { "are" }
         )),
         ..Derived::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Limited;
+
+    #[test]
+    fn a_cgroup_says_whose_limit_was_reached() {
+        let uid = "35fd43b3_2f5e_4a3b_9c55_0123456789ab";
+        let slice =
+            format!("/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod{uid}.slice");
+        let pod = format!("/kubepods/burstable/pod{}", uid.replace('_', "-"));
+        for (cgroup, expected) in [
+            (slice.clone(), Limited::Pod),
+            (format!("{slice}/cri-containerd-25a3.scope"), Limited::Container),
+            (format!("{slice}/crio-25a3.scope/container"), Limited::Container),
+            (pod.clone(), Limited::Pod),
+            (format!("{pod}/25a3"), Limited::Container),
+            ("/kubepods.slice".to_owned(), Limited::Pods),
+            ("/kubepods/besteffort".to_owned(), Limited::Pods),
+            ("/kubepods.slice/kubepods-besteffort.slice".to_owned(), Limited::Pods),
+            ("/system.slice/kubelet.service".to_owned(), Limited::Other),
+            ("/podman.slice".to_owned(), Limited::Other),
+        ] {
+            assert_eq!(Limited::of(&cgroup), expected, "{cgroup}");
+        }
     }
 }
