@@ -287,7 +287,7 @@ impl Line {
     fn body(&mut self, text: &str) {
         let text = match self.place.as_ref().and_then(|place| text.find(&format!("{place}] "))) {
             Some(at) => text[at..].split_once("] ").map_or("", |(_, after)| after),
-            None => without_klog(text),
+            None => self.without_journal(without_klog(text)),
         };
         if let Some(quoted) = text.strip_prefix('"') {
             let (message, at) = unquoted(quoted);
@@ -310,6 +310,22 @@ impl Line {
         }
         self.is_open = true;
         self.texts.push(text.to_owned());
+    }
+
+    /// Returns the text after the time, the host and the program that a journal puts before it.
+    fn without_journal<'t>(&self, text: &'t str) -> &'t str {
+        let Some(name) = self.program.as_deref() else { return text };
+        let Some((before, after)) = first_bytes(text, 400).split_once("]: ") else { return text };
+        let own = before
+            .rsplit_once('[')
+            .filter(|(_, pid)| !pid.is_empty() && pid.bytes().all(|byte| byte.is_ascii_digit()));
+        let is_program =
+            own.is_some_and(|(own, _)| last_word(own).trim_matches(['(', ')']) == name);
+        let is_known = self.stamp.is_some() || PROGRAMS.contains(&name);
+        match is_program && is_known && !after.trim().is_empty() {
+            true => &text[before.len() + 3..],
+            false => text,
+        }
     }
 
     /// Reads ` key="value" other=value`.

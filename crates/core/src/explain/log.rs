@@ -121,6 +121,8 @@ pub struct LogFold {
     unknown: BTreeMap<String, Seen>,
     foreign: BTreeMap<String, Seen>,
     information: u64,
+    /// The program whose stack is being written.
+    stack_of: Option<String>,
     /// Lines of a status without a reason.
     fields: u64,
     unnamed: u64,
@@ -206,6 +208,10 @@ impl LogFold {
         if line.texts.is_empty() {
             return;
         }
+        if self.is_stack(&line) {
+            self.information += 1;
+            return;
+        }
         let (level, stamp) = (line.level, line.stamp.clone());
         let first_text = line.texts[0].clone();
         let found = match text.contains('\n') {
@@ -239,6 +245,23 @@ impl LogFold {
                 }
             }
         }
+    }
+
+    /// Returns true for a line of the stack of a program in Go that crashes. Its reason is a message; its frames are none.
+    fn is_stack(&mut self, line: &Line) -> bool {
+        let text = line.texts.first().map_or("", String::as_str);
+        let is_program = self.stack_of == line.program;
+        if line.level.is_some() {
+            self.stack_of = self.stack_of.take().filter(|_| !is_program);
+            return false;
+        }
+        let begins = ["panic: ", "fatal error: "].iter().any(|it| text.starts_with(it));
+        if begins || is_goroutine(text) {
+            let is_within = is_program && self.stack_of.is_some() && !begins;
+            self.stack_of = line.program.clone().or_else(|| Some(String::new()));
+            return is_within;
+        }
+        is_program && self.stack_of.is_some() && is_frame(text)
     }
 
     fn known(&mut self, known: &Known, text: &str) {
@@ -289,6 +312,31 @@ impl LogFold {
             basis: Basis::default(),
         }
     }
+}
+
+/// Returns true for `goroutine 1 [running]:`.
+fn is_goroutine(text: &str) -> bool {
+    text.starts_with("goroutine ") && text.ends_with("]:")
+}
+
+/// Returns true for a line of a stack below its goroutine: a function, its place, who began it, a register, the signal.
+fn is_frame(text: &str) -> bool {
+    let has_place = text.split_whitespace().next().is_some_and(|place| {
+        let file = place.rsplit_once(':').filter(|(_, line)| line.parse::<u32>().is_ok());
+        file.is_some_and(|(file, _)| file.ends_with(".go") || file.ends_with(".s"))
+    });
+    let is_call = text.ends_with(')')
+        && text.split_once('(').is_some_and(|(name, _)| name.contains('.') && !name.contains(' '));
+    let is_register = text.split_once(' ').is_some_and(|(_, value)| {
+        let value = value.trim().strip_prefix("0x");
+        value.is_some_and(|it| it.bytes().all(|byte| byte.is_ascii_hexdigit()))
+    });
+    has_place
+        || is_call
+        || is_register
+        || text.starts_with("created by ")
+        || text.starts_with("[signal ")
+        || text.starts_with("runtime stack:")
 }
 
 /// Counts a line that is not known.
@@ -431,6 +479,34 @@ mod tests {
         assert_eq!(counts, [1, 2], "{log:?}");
     }
 
+    #[test]
+    fn a_crash_of_the_kubelet_is_one_kind_with_its_stack() {
+        let lines = [
+            "panic: runtime error: invalid memory address or nil pointer dereference",
+            "[signal SIGSEGV: segmentation violation code=0x1 addr=0x0 pc=0x1]",
+            "goroutine 1 [running]:",
+            "k8s.io/kubernetes/pkg/kubelet.(*Kubelet).syncLoop(0xc000, {0x1, 0x2})",
+            "        /go/src/k8s.io/kubernetes/pkg/kubelet/kubelet.go:35 +0x1d",
+            "created by main.main in goroutine 1",
+        ];
+        let mut fold = LogFold::default();
+        for line in lines {
+            fold.push(format!("Jan 02 03:04:05 n1 kubelet[1]: {line}\n").as_bytes());
+        }
+        let log = fold.finish();
+        assert_eq!((log.kinds.len(), log.information), (1, 5), "{log:?}");
+        assert!(log.is_known(), "{log:?}");
+        assert!(log.summary.contains("The kubelet crashed: runtime error"), "{}", log.summary);
+        for line in [lines[0], lines[1], lines[2], "fatal error: concurrent map writes"] {
+            let found = explain_message(&format!("kubelet[1]: {line}")).expect(line);
+            assert!(
+                found.is_explained && found.summary.contains("crashed") || found.rank == Rank::Note
+            );
+            assert_eq!(found.speaker, "kubelet", "{line}");
+        }
+        let other = explain_message("web[1]: panic: runtime error: no");
+        assert!(other.is_ok_and(|it| it.speaker == "web" && !it.is_explained));
+    }
     #[test]
     fn memory_does_not_grow_with_the_log() {
         let mut fold = LogFold::default();
