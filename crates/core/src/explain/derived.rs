@@ -2,6 +2,7 @@
 
 use super::message::MessageFact;
 use super::table::Row;
+use kq_k8s::cpuset::CpuSet;
 use kq_k8s::quantity::Quantity;
 
 /// What was derived.
@@ -25,8 +26,9 @@ const DERIVATIONS: &[(&str, Derive)] = &[
     ("kernel-flag", kernel_flags),
     ("shutdown-now", shutdown),
     ("node-status", node_status),
-    ("image-gc-short", image_gc_short),
     ("kernel-oom", kernel_oom),
+    ("reserved-cpus", reserved_cpus),
+    ("image-gc-short", image_gc_short),
 ];
 
 /// Derives what a row allows.
@@ -169,6 +171,20 @@ fn image_gc_short(facts: &[MessageFact]) -> Derived {
             "The image file system is {usage}above imageGCHighThresholdPercent, and deleting unused images {freed}."
         )),
         ..Derived::default()
+    }
+}
+
+fn reserved_cpus(facts: &[MessageFact]) -> Derived {
+    let found = value(facts, "set").and_then(|set| set.parse::<CpuSet>().ok());
+    let Some((found, count)) = found.zip(value(facts, "count")) else { return Derived::default() };
+    let number = found.len();
+    let fact = fact("found", number.to_string(), "the number of the CPUs that were found");
+    Derived {
+        summary: Some(format!(
+            "The reservation asks for {count} CPUs, and the static policy found {number} of the machine's to reserve ({found})."
+        )),
+        advice: None,
+        facts: vec![fact],
     }
 }
 
