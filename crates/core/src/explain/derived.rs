@@ -236,7 +236,7 @@ fn kernel_oom(facts: &[MessageFact]) -> Derived {
             "the cgroup of the pod",
             Some([
                 "The container of the process ends with the reason OOMKilled, and is started again, if restartPolicy has it.",
-                "Look at what the containers of the pod and its emptyDir volumes in memory use together: the limit of the pod is the sum of its containers' limits, or its own (kq cgroup show).",
+                "Compare what the containers of the pod and its emptyDir volumes in memory use together with the limit of the pod: the sum of its containers' limits, or its own (kq cgroup show).",
             ]),
         ),
         Limited::Pods => (

@@ -466,6 +466,7 @@ mod tests {
         assert!(newest.go_function.ends_with("doBackOff"), "{newest:?}");
         assert_eq!(newest.value("pod"), Some("web-1_shop(5384)"), "{newest:?}");
     }
+
     #[test]
     fn a_cause_is_before_a_line_that_only_points_to_one() {
         let mut fold = LogFold::default();
@@ -507,6 +508,7 @@ mod tests {
         let other = explain_message("web[1]: panic: runtime error: no");
         assert!(other.is_ok_and(|it| it.speaker == "web" && !it.is_explained));
     }
+
     #[test]
     fn memory_does_not_grow_with_the_log() {
         let mut fold = LogFold::default();

@@ -1039,6 +1039,7 @@ mod tests {
             assert_eq!(found.go_function, whole.go_function, "{trimmed}");
         }
     }
+
     #[test]
     fn a_key_of_yaml_without_a_value_is_no_reason() {
         for text in ["terminated:", "    terminated:", "- terminated: ", "lastState:", "evicted:"] {
