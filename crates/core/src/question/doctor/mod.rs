@@ -97,7 +97,7 @@ pub fn node_checks(compared: &Compared, is_stored: bool) -> Result<NodeChecks, F
     let headroom = NodeRule::PreemptionHeadroom(headroom).of_node();
     let of_restart = restart.into_iter().chain([headroom]).map(|it| it.told_by(object));
     // In the order of the checks; what is decided by a rule is decided, and it is written down.
-    let written = NodeFinding::written;
+    let written = |finding: NodeFinding| named(finding.written());
     let (sick, of_object): (Vec<_>, Vec<_>) =
         of_object.into_iter().partition(|it| it.rule.severity() == Severity::Error);
     let mut found: Vec<Finding> = of_start.into_iter().chain(sick).map(written).collect();
@@ -119,6 +119,22 @@ pub fn node_checks(compared: &Compared, is_stored: bool) -> Result<NodeChecks, F
         is_no_node,
         ..NodeChecks::new(&compared.settings.facts, found, warnings)
     })
+}
+
+/// Returns a finding whose command names the pod that it is about, so that it can be run as it stands.
+fn named(finding: Finding) -> Finding {
+    let Subject::Pod { pod, .. } = &finding.subject else { return finding };
+    let (namespace, name) = pod.split_once('/').unwrap_or(("default", pod));
+    let command = finding.command.as_ref().map(|line| {
+        let words = line.split(' ').map(|word| match word {
+            "POD" => pod,
+            "NAMESPACE" => namespace,
+            "NAME" => name,
+            word => word,
+        });
+        words.collect::<Vec<_>>().join(" ")
+    });
+    Finding { command, ..finding }
 }
 
 /// Returns true if no source has anything of a node.

@@ -136,7 +136,7 @@ pub enum Stuck {
     /// A container waits with an error.
     #[text("waits: {cause}", cause = joined([reason, message]))]
     #[leads_to("the kubelet tries again, and the container does not start until the cause is gone")]
-    #[command("kubectl describe pod POD")]
+    #[command("kubectl describe pod NAME -n NAMESPACE")]
     Waiting { reason: String, message: String },
     /// The pod has no running sandbox for this time.
     #[text("pending for {seconds} s, and the runtime has no sandbox of it")]
