@@ -171,6 +171,8 @@ mod pipes;
 mod plan;
 /// `kq cgroup plan`: the limits of CPU, memory, swap and huge pages.
 mod plan_limits;
+/// What is wrong with a pod, in `kq doctor` and `kq why`.
+mod pod_trouble;
 /// `kq admit explain` and `kq preempt explain`
 mod preempt;
 /// `kq preempt explain --all-nodes`

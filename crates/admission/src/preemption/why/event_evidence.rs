@@ -102,6 +102,14 @@ pub(super) fn scheduler_certainty(event: &PodEvent) -> Certainty {
     }
 }
 
+/// Returns true for what the kubelet writes of a pull that failed (`pkg/kubelet/images/image_manager.go`), and of the container
+/// that waits for it.
+fn is_failed_pull(message: &str) -> bool {
+    ["Failed to pull image", "Error: ErrImagePull", "Error: ImagePullBackOff"]
+        .iter()
+        .any(|start| message.starts_with(start))
+}
+
 /// Returns what an event of the kubelet means, whenever it was.
 pub(super) fn kubelet_event(
     reason: &str,
@@ -126,6 +134,11 @@ pub(super) fn kubelet_event(
             Meaning::ProbeFailed
         }
         "BackOff" if message.contains("restarting failed container") => Meaning::BackOff,
+        "BackOff" if message.starts_with("Back-off pulling image") => Meaning::NotPulled,
+        "Failed" if is_failed_pull(message) => Meaning::NotPulled,
+        "Failed" | "FailedMount" | "FailedAttachVolume" | "FailedCreatePodSandBox" => {
+            Meaning::StartFailed
+        }
         _ => return None,
     };
     Some(nothing(meaning))

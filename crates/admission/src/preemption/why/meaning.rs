@@ -162,6 +162,12 @@ pub enum Meaning {
     /// A container waits for its next start.
     #[text("a container that ended waits until it is started again")]
     BackOff,
+    /// An image was not pulled.
+    #[text("the image was not pulled; the kubelet tries again with growing delays")]
+    NotPulled,
+    /// A step before the start of a container failed.
+    #[text("a step before the start of a container failed; the kubelet tries again")]
+    StartFailed,
     /// Any other event.
     #[text("")]
     OtherEvent,

@@ -28,15 +28,13 @@ const SANDBOX_SECONDS: i64 = 120;
 const DELETION_SECONDS: i64 = 60;
 
 /// What a container waits for in the ordinary course, and what is reported as a restart.
-const NO_ERROR: [&str; 7] = [
-    "",
-    "ContainerCreating",
-    "PodInitializing",
-    "Completed",
-    "CrashLoopBackOff",
-    "ImagePullBackOff",
-    "ErrImagePull",
-];
+const NO_ERROR: [&str; 5] =
+    ["", "ContainerCreating", "PodInitializing", "Completed", "CrashLoopBackOff"];
+
+/// What a container waits for after a pull of its image failed (`EnsureImageExists`,
+/// `pkg/kubelet/images/image_manager.go`).
+const NOT_PULLED: [&str; 4] =
+    ["ErrImagePull", "ImagePullBackOff", "RegistryUnavailable", "SignatureValidationFailed"];
 
 /// Returns the findings about pods as a whole.
 pub(super) fn pods(node: &Node, source: &str) -> Vec<NodeFinding> {
@@ -59,7 +57,7 @@ pub(super) fn pods(node: &Node, source: &str) -> Vec<NodeFinding> {
             ended.push(about(NodeRule::EndedPods(end)));
             continue;
         }
-        stuck.extend(waiting(pod, source));
+        stuck.extend(waiting(pod, own, source));
         let without_sandbox =
             sandboxes.as_ref().and_then(|all| no_sandbox(pod, own, all, node.now));
         let gone = running.as_ref().and_then(|all| not_running(pod, all, node.now));
@@ -175,7 +173,7 @@ fn statuses(pod: &Pod) -> impl Iterator<Item = &ContainerStatus> {
 }
 
 /// Returns the containers that wait with an error.
-fn waiting(pod: &Pod, source: &str) -> Vec<NodeFinding> {
+fn waiting(pod: &Pod, events: &[&PodEvent], source: &str) -> Vec<NodeFinding> {
     let waiting = statuses(pod).filter_map(|status| {
         let waiting = status.state.waiting.as_ref()?;
         if NO_ERROR.contains(&waiting.reason.as_str()) {
@@ -183,10 +181,46 @@ fn waiting(pod: &Pod, source: &str) -> Vec<NodeFinding> {
         }
         let (reason, message) = (waiting.reason.clone(), waiting.message.clone());
         let subject = Subject::Pod { pod: qualified(pod), container: Some(status.name.clone()) };
-        let rule = NodeRule::StuckPods(Stuck::Waiting { reason, message });
-        Some(NodeFinding::new(subject, rule).from(source))
+        let stuck = match NOT_PULLED.contains(&reason.as_str()) {
+            true => {
+                let (image, message) = failed_pull(&message, &status.name, events);
+                Stuck::NotPulled { image, reason, message }
+            }
+            false => Stuck::Waiting { reason, message },
+        };
+        Some(NodeFinding::new(subject, NodeRule::StuckPods(stuck)).from(source))
     });
     waiting.collect()
+}
+
+/// Returns the image that was not pulled, and why: by the message of the waiting container, or where that has only the
+/// back-off, by the newest event of a pull that failed. A pod is kept without the names of its images.
+fn failed_pull(
+    message: &str,
+    container: &str,
+    events: &[&PodEvent],
+) -> (Option<String>, Option<String>) {
+    let is_of = |event: &&&PodEvent| {
+        let is_its = event.container.as_deref().is_none_or(|it| it == container);
+        is_its && event.reason == "Failed" && event.message.starts_with(FAILED_PULL)
+    };
+    let newest = events.iter().filter(is_of).max_by_key(|event| event.at.map(|at| at.0));
+    let of_event = newest.map(|event| event.message.as_str());
+    let (image, words) = match quoted_after(message, BACK_OFF) {
+        Some((image, words)) => (Some(image), words.trim_start_matches(": ")),
+        None => (of_event.and_then(|it| quoted_after(it, FAILED_PULL)).map(|it| it.0), message),
+    };
+    let words = Some(words).filter(|it| !it.is_empty()).or(of_event);
+    (image.map(str::to_owned), words.map(|it| brief(it).into_owned()))
+}
+
+/// The kubelet's words before the name of an image (`EnsureImageExists`, `pkg/kubelet/images/image_manager.go`).
+const BACK_OFF: &str = "Back-off pulling image ";
+const FAILED_PULL: &str = "Failed to pull image ";
+
+/// Returns the quoted name behind a beginning, and what follows it.
+fn quoted_after<'t>(text: &'t str, start: &str) -> Option<(&'t str, &'t str)> {
+    text.strip_prefix(start)?.strip_prefix('"')?.split_once('"')
 }
 
 /// Returns that a pod has had no sandbox for long.

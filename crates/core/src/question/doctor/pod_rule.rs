@@ -138,6 +138,26 @@ pub enum Stuck {
     #[leads_to("the kubelet tries again, and the container does not start until the cause is gone")]
     #[command("kubectl describe pod NAME -n NAMESPACE")]
     Waiting { reason: String, message: String },
+    /// A container waits for its image, whose last pull failed.
+    #[text(image: Some(image) => "its image {image} cannot be pulled ({reason})")]
+    #[text("its image cannot be pulled ({reason})")]
+    #[why(message: Some(message) => "{message}")]
+    #[leads_to(
+        "the container does not start before a pull succeeds; the kubelet waits up to 5 minutes \
+         before each pull"
+    )]
+    #[advice(
+        "check the name and the tag of the image, that the node reaches the registry, and the \
+         pod's imagePullSecrets"
+    )]
+    #[command("kq why POD")]
+    NotPulled {
+        /// The image, where the kubelet's words name it.
+        image: Option<String>,
+        reason: String,
+        /// The words of the registry or of the runtime.
+        message: Option<String>,
+    },
     /// The pod has no running sandbox for this time.
     #[text("pending for {seconds} s, and the runtime has no sandbox of it")]
     #[why(event: Some(event) => "{event}")]
@@ -216,10 +236,6 @@ pub enum Restarts {
     #[text("{reason}")]
     #[advice("name an API server with --kubeconfig, or let kq reach the kubelet's API")]
     Unknown { reason: String },
-    #[text(
-        if matches!(reason.as_str(), "ImagePullBackOff" | "ErrImagePull") =>
-        "its image cannot be pulled ({reason})"
-    )]
     #[text("{reason} after {restarts}", restarts = count_restarts(*restarts))]
     #[leads_to("the kubelet waits up to 5 minutes before each start")]
     #[advice("read the log of the previous run: kubectl logs --previous")]

@@ -259,7 +259,7 @@ fn of_container(
     }
     let waiting = status.state.waiting.as_ref().map(|it| it.reason.as_str()).unwrap_or_default();
     let restarts = status.restart_count;
-    if matches!(waiting, "CrashLoopBackOff" | "ImagePullBackOff" | "ErrImagePull") {
+    if waiting == "CrashLoopBackOff" {
         rules.push(NodeRule::Restarts(Restarts::BackOff { restarts, reason: waiting.to_owned() }));
     } else if restarts >= RESTARTS && (!is_oom || kills.is_some()) {
         let exit_code = ended.map(|ended| ended.exit_code);

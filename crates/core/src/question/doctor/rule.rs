@@ -577,7 +577,9 @@ impl Rule for NodeRule {
             | Self::StuckPods(
                 Stuck::NoSandbox { .. } | Stuck::Deleting { .. } | Stuck::Resize { .. },
             ) => Severity::Warning,
-            Self::StuckPods(Stuck::Waiting { .. } | Stuck::NotRunning) => Severity::Error,
+            Self::StuckPods(
+                Stuck::Waiting { .. } | Stuck::NotPulled { .. } | Stuck::NotRunning,
+            ) => Severity::Error,
             Self::ResourceHealth { health, .. } if health == "Unhealthy" => Severity::Error,
             Self::ResourceHealth { .. } => Severity::Warning,
             Self::OomKills(OomKills::Killed { .. } | OomKills::Last { .. })

@@ -1,0 +1,118 @@
+//! What is wrong with a pod, in `kq doctor` and `kq why`: the example node, changed.
+
+use super::agreement::changed;
+use super::{Ran, kq};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// Returns a pod of the snapshot.
+fn pod<'s>(snapshot: &'s mut Value, name: &str) -> &'s mut Value {
+    let pods = snapshot["pods"]["found"]["value"]["pods"].as_array_mut().expect("pods");
+    let pod = pods.iter_mut().find(|it| it["pod"]["metadata"]["name"] == name);
+    &mut pod.expect("a pod of the name")["pod"]
+}
+
+/// Runs kq about the snapshot in a folder.
+fn ask(folder: &TempDir, line: &str) -> Ran {
+    kq(&format!("{line} --snapshot s.json")).within(folder.path()).run()
+}
+
+/// Returns the findings of an answer that have this ID.
+fn findings(ran: &Ran, id: &str) -> Vec<Value> {
+    let answer: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let items = answer["findings"].as_array().or(answer["items"].as_array());
+    let items = items.expect("findings").iter();
+    items.filter(|it| it["id"] == id).cloned().collect()
+}
+
+#[test]
+fn an_image_that_is_not_pulled_is_named_with_the_words_of_the_registry() {
+    const IMAGE: &str = "registry.example.com/cart:9";
+    const WORDS: &str =
+        "rpc error: code = NotFound desc = failed to pull and unpack image: not found";
+    let back_off = format!("Back-off pulling image \"{IMAGE}\"");
+    let event = json!({
+        "pod": {"namespace": "shop", "name": "cart-0", "uid": ""}, "container": "cart",
+        "related": null, "reason": "Failed", "reporter": "kubelet", "host": "worker-3",
+        "message": format!("Failed to pull image \"{IMAGE}\": {WORDS}"),
+        "firstAt": "2026-11-22T03:00:00Z", "at": "2026-11-22T03:05:00Z", "count": 4,
+    });
+    for (reason, message, has_event) in [
+        ("ErrImagePull", WORDS.to_owned(), false),
+        ("ImagePullBackOff", back_off.clone(), true),
+        ("ImagePullBackOff", format!("{back_off}: ErrImagePull: {WORDS}"), false),
+    ] {
+        let folder = changed(|it| {
+            let pod = pod(it, "cart-0");
+            pod["status"]["phase"] = json!("Pending");
+            let status = &mut pod["status"]["containerStatuses"][0];
+            status["containerID"] = json!("");
+            status["state"] = json!({"waiting": {"reason": reason, "message": message}});
+            if has_event {
+                let events = it["events"]["found"]["value"].as_array_mut().expect("events");
+                let mut event = event.clone();
+                event["pod"]["uid"] = json!("35fd43b3-61e6-44f0-8780-94903fb5892b");
+                events.push(event);
+            }
+        });
+        for line in ["doctor shop/cart-0 -o json", "why shop/cart-0 -o json"] {
+            let ran = ask(&folder, line);
+            let found = findings(&ran, "stuck-pods");
+            let [finding] = found
+                .iter()
+                .filter(|it| it["found"].as_str().is_some_and(|it| it.contains("image")))
+                .collect::<Vec<_>>()[..]
+            else {
+                panic!("{line}: {found:?}")
+            };
+            let text = |field: &str| finding[field].as_str().unwrap_or_default().to_owned();
+            let image = if reason == "ErrImagePull" { String::new() } else { format!(" {IMAGE}") };
+            assert_eq!(text("found"), format!("its image{image} cannot be pulled ({reason})"));
+            assert!(text("why").contains(WORDS), "{line}: {finding}");
+            assert!(text("leadsTo").contains("before each pull"), "{line}: {finding}");
+            assert!(text("advice").contains("imagePullSecrets"), "{line}: {finding}");
+            assert!(findings(&ran, "restarts").is_empty(), "{line}: {}", ran.text());
+        }
+        if has_event {
+            let ran = ask(&folder, "why shop/cart-0");
+            assert!(ran.stdout.contains("Failed by kubelet (4 times)"), "{}", ran.text());
+        }
+    }
+}
+
+#[test]
+fn commands_of_a_finding_name_its_pod_and_why_does_not_point_to_itself() {
+    let folder = changed(|it| {
+        let status = &mut pod(it, "cart-0")["status"]["containerStatuses"][0];
+        status["restartCount"] = json!(7);
+        status["state"] = json!({"waiting": {"reason": "CrashLoopBackOff"}});
+        let status = &mut pod(it, "scratch")["status"]["containerStatuses"][0];
+        status["state"] = json!({"waiting": {"reason": "CreateContainerConfigError"}});
+    });
+    let doctor = ask(&folder, "doctor");
+    for line in ["see: kq why shop/cart-0", "see: kubectl describe pod scratch -n batch"] {
+        assert!(doctor.stderr.contains(line), "{line}: {}", doctor.text());
+    }
+    let why = ask(&folder, "why shop/cart-0");
+    assert!(!why.text().contains("see: kq why"), "{}", why.text());
+    assert!(!why.text().contains(" POD"), "{}", why.text());
+}
+
+#[test]
+fn an_unknown_check_is_no_explanation_and_no_pass() {
+    let folder = changed(|it| {
+        // How many devices are healthy decides the state of the pod's device.
+        it["devices"]["podResources"] = json!({"tried": [{"source": "kubelet.sock", "reason": "refused"}]});
+        let events = it["events"]["found"]["value"].as_array_mut().expect("events");
+        events.clear();
+    });
+    let doctor = ask(&folder, "doctor ml/train-0 -o json");
+    let answer: Value = serde_json::from_str(&doctor.stdout).expect("JSON");
+    let severities: Vec<&Value> =
+        answer["findings"].as_array().expect("findings").iter().map(|it| &it["severity"]).collect();
+    assert!(severities.contains(&&json!("UNKNOWN")), "{answer}");
+    assert_eq!(doctor.code, if severities.contains(&&json!("ERROR")) { 1 } else { 3 }, "{answer}");
+    let why = ask(&folder, "why ml/train-0");
+    let is_explained = severities.iter().any(|it| **it == "ERROR" || **it == "WARNING");
+    assert_eq!(why.code, if is_explained { 0 } else { 3 }, "{}", why.text());
+}
