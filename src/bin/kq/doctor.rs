@@ -165,7 +165,7 @@ impl Args {
         }
         Ok(match report.has_failed() {
             true => Code::No,
-            false => Code::Answered.unless(!report.basis.missing.is_empty()),
+            false => Code::Answered.unless(report.is_incomplete()),
         })
     }
 }

@@ -93,10 +93,10 @@ impl Args {
             tell(&answer.basis);
             fixes(&answer.findings, &flags);
         }
-        Ok(match (answer.explains(), answer.basis.missing.is_empty()) {
+        Ok(match (answer.explains(), answer.is_incomplete()) {
             (true, _) => Code::Answered,
-            (false, true) => Code::No,
-            (false, false) => Code::Missing,
+            (false, false) => Code::No,
+            (false, true) => Code::Missing,
         })
     }
 

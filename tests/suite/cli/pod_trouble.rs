@@ -102,7 +102,8 @@ fn commands_of_a_finding_name_its_pod_and_why_does_not_point_to_itself() {
 fn an_unknown_check_is_no_explanation_and_no_pass() {
     let folder = changed(|it| {
         // How many devices are healthy decides the state of the pod's device.
-        it["devices"]["podResources"] = json!({"tried": [{"source": "kubelet.sock", "reason": "refused"}]});
+        it["devices"]["podResources"] =
+            json!({"tried": [{"source": "kubelet.sock", "reason": "refused"}]});
         let events = it["events"]["found"]["value"].as_array_mut().expect("events");
         events.clear();
     });

@@ -5,8 +5,8 @@ use super::preemption::PreemptionCause;
 use crate::explain::{MessageExplanation, explain_message};
 use kq_admission::preemption::why::{Cause, view};
 use kq_answer::{
-    Basis, Failure, Finding, Headline, Missing, MissingFact, Warning, WarningCode, answer,
-    finding_view,
+    Basis, Failure, Finding, Headline, Missing, MissingFact, Severity, Warning, WarningCode,
+    answer, finding_view,
 };
 use kq_output::doc::Doc;
 use schemars::JsonSchema;
@@ -104,7 +104,10 @@ impl PodWhy {
         basis.lack_all(missing);
         let names = [end.as_ref().map(|it| &it.pod), report.as_ref().map(|it| &it.pod)];
         let pod = names.into_iter().flatten().next().cloned().unwrap_or_default();
-        let findings = report.map(|it| it.findings).unwrap_or_default();
+        let mut findings = report.map(|it| it.findings).unwrap_or_default();
+        // This is the answer that they point to.
+        let points_here = |command: &mut String| command.starts_with("kq why ");
+        findings.iter_mut().for_each(|it| drop(it.command.take_if(points_here)));
         let said = end.as_ref().and_then(PodMessage::of_end);
         Ok(Self { pod, end, said, findings, basis })
     }
@@ -116,9 +119,16 @@ impl PodWhy {
         self.end.as_ref().filter(is_known)
     }
 
-    /// Returns true if something explains the trouble of the pod.
+    /// Returns true if something explains the trouble of the pod. A fact that is unknown does not.
     pub fn explains(&self) -> bool {
-        self.happened().is_some() || self.findings.iter().any(Finding::is_problem)
+        let explains = |it: &Finding| it.is_problem() && it.severity != Severity::Unknown;
+        self.happened().is_some() || self.findings.iter().any(explains)
+    }
+
+    /// Returns true if something that would decide is unknown.
+    pub fn is_incomplete(&self) -> bool {
+        let is_unknown = |it: &Finding| it.severity == Severity::Unknown;
+        !self.basis.missing.is_empty() || self.findings.iter().any(is_unknown)
     }
 
     fn headline(&self) -> Headline {
@@ -137,7 +147,8 @@ impl PodWhy {
             return Headline::of(&end.cause, text);
         }
         let found = Headline::of_findings(&self.findings);
-        match (self.explains(), self.end.as_ref().map(|it| it.cause)) {
+        let is_about = self.findings.iter().any(Finding::is_problem);
+        match (is_about, self.end.as_ref().map(|it| it.cause)) {
             (true, _) => Headline { text: format!("{pod}: {}", found.text), ..found },
             (false, Some(Cause::NotKilled)) => {
                 let text = "nothing ended it, and no finding on its node is about it";

@@ -79,6 +79,12 @@ impl PodReport {
     pub fn has_failed(&self) -> bool {
         self.findings.iter().any(|finding| finding.severity == Severity::Error)
     }
+
+    /// Returns true if the result of a check or a fact of the page is unknown.
+    pub fn is_incomplete(&self) -> bool {
+        let is_unknown = |finding: &Finding| finding.severity == Severity::Unknown;
+        !self.basis.missing.is_empty() || self.findings.iter().any(is_unknown)
+    }
 }
 
 /// Returns a line for each fact; wide: with the command for more.
