@@ -44,8 +44,13 @@ impl AdmissionOptions {
         let pod = match is_file(name) {
             true => Some(self.pod_of_file(name, &mut of_file)?),
             false if self.is_static => {
-                let refused = anyhow!("--static: {name} is already a pod of the node");
-                return Err(Failure::usage(refused).hint("--static applies to the pod of a file"));
+                let about = self.gather_node(observe)?;
+                let refused = match pod_of_node(&about.node, name) {
+                    Ok(_) => anyhow!("--static: {name} is already a pod of the node"),
+                    Err(_) => anyhow!("--static: there is no file {name}"),
+                };
+                return Err(Failure::usage(refused)
+                    .hint("--static applies to the pod of a file, such as pod.yaml"));
             }
             false => None,
         };
