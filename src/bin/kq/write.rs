@@ -2,6 +2,7 @@
 //! error, read once before anything is written.
 
 use crate::captured;
+use crate::cli::Cli;
 use crate::exit::{Code, Failure, note, tell};
 use crate::output_format::{Exchange, OutputFormat};
 use anstream::{AutoStream, ColorChoice};
@@ -250,16 +251,36 @@ pub fn about_node(items: &[Finding], flags: &str) -> Vec<Finding> {
     }
 }
 
-/// Returns findings whose commands have the flags with which they are about the same node.
+/// Returns findings whose commands have the flags with which they are about the same node. A command that asks the machine it
+/// runs on is left out where another node is meant.
 fn with_flags(items: &[Finding], flags: &str) -> Vec<Finding> {
     let mut items = items.to_vec();
     // A snapshot cannot be changed.
-    let takes_them = |command: &String| {
+    let is_about_node = |command: &str| {
         command.starts_with("kq ") && !command.contains("--snapshot") && !command.contains(" apply")
     };
-    let commands = items.iter_mut().filter_map(|it| it.command.as_mut());
-    commands.filter(|it| takes_them(it)).for_each(|command| command.push_str(flags));
+    let names = flags.split(' ').filter_map(|word| word.strip_prefix("--"));
+    let names: Vec<&str> = names.collect();
+    for finding in &mut items {
+        finding.command = finding.command.take().and_then(|command| {
+            match (is_about_node(&command), takes(&command, &names)) {
+                (false, _) => Some(command),
+                (true, true) => Some(command + flags),
+                (true, false) => None,
+            }
+        });
+    }
     items
+}
+
+/// Returns true if a command line of kq takes the flags.
+fn takes(line: &str, flags: &[&str]) -> bool {
+    let mut command = Cli::whole();
+    for word in line.split(' ').skip(1) {
+        let Some(inner) = command.find_subcommand(word) else { break };
+        command = inner;
+    }
+    flags.iter().all(|flag| command.get_arguments().any(|it| it.get_long() == Some(*flag)))
 }
 
 fn code_of<A: Answer>(lint: &A, items: &[Finding]) -> Code {
