@@ -38,16 +38,31 @@ struct Typed<'t> {
 /// Returns a hint whose command lines have the flags that were typed, where they take them.
 pub fn with_typed_flags(hint: Hint, typed: &[&str], all: &Command) -> Hint {
     let flags = flags(typed, all);
+    let is_stored = flags.iter().any(|flag| flag.name == "snapshot");
+    // A snapshot cannot be changed.
+    let hint = if is_stored { hint.until(|line| changes(line, all)) } else { hint };
     hint.with_lines(|line| command_line(line, &flags, all))
+}
+
+/// Returns true for a command that changes the node.
+fn changes(line: &str, all: &Command) -> bool {
+    let words: Vec<&str> = line.split(' ').collect();
+    matches!(command_of(&words, all).0.get_name(), "apply" | "repair")
+}
+
+/// Returns the command of a line, and the number of the words that name it, kq among them.
+fn command_of<'c>(words: &[&str], all: &'c Command) -> (&'c Command, usize) {
+    let (mut command, mut named) = (all, 1);
+    while let Some(inner) = words.get(named).and_then(|word| command.find_subcommand(word)) {
+        (command, named) = (inner, named + 1);
+    }
+    (command, named)
 }
 
 /// Returns a command line with the flags.
 fn command_line(text: &str, flags: &[Typed<'_>], all: &Command) -> String {
     let words: Vec<&str> = text.split(' ').collect();
-    let (mut command, mut named) = (all, 1);
-    while let Some(inner) = words.get(named).and_then(|word| command.find_subcommand(word)) {
-        (command, named) = (inner, named + 1);
-    }
+    let (command, named) = command_of(&words, all);
     if flags.is_empty() || named == 1 || command.has_subcommands() {
         return text.to_owned();
     }
@@ -164,6 +179,21 @@ mod tests {
                 "kubectl shows that; kq answers about one node",
             ),
             ("kq gc images", "images --snapshot", "kq gc images"),
+            (
+                "`kq gc dry-run` lists them, `kq gc apply` removes them",
+                "gc now --snapshot w.json",
+                "kq gc dry-run --snapshot w.json lists them",
+            ),
+            (
+                "`kq devices verify`, then `kq devices repair`",
+                "devices fix --snapshot w.json",
+                "kq devices verify --snapshot w.json",
+            ),
+            (
+                "`kq gc dry-run` lists them, `kq gc apply` removes them",
+                "gc now --host-root /host",
+                "kq gc dry-run --host-root /host lists them, kq gc apply --host-root /host removes them",
+            ),
         ] {
             let typed: Vec<&str> = typed.split(' ').collect();
             let found = with_typed_flags(Hint::of(hint), &typed, &all);

@@ -80,6 +80,20 @@ impl Hint {
         Self(pieces.collect())
     }
 
+    /// Keeps the clauses before the first command line of a kind; all where it is the first.
+    pub fn until(mut self, is_it: impl Fn(&str) -> bool) -> Self {
+        let is_of_kind = |piece: &Piece| matches!(piece, Piece::Command(line) if is_it(line));
+        let is_command = |piece: &Piece| matches!(piece, Piece::Command(_));
+        let at = self.0.iter().position(is_of_kind);
+        let Some(at) = at.filter(|at| self.0[..*at].iter().any(is_command)) else { return self };
+        self.0.truncate(at);
+        if let Some(Piece::Text(between)) = self.0.last_mut() {
+            let end = between.rfind([',', ';']).unwrap_or_default();
+            between.truncate(end);
+        }
+        self
+    }
+
     /// Returns the command lines.
     #[cfg(test)]
     pub fn lines(&self) -> Vec<&str> {

@@ -430,7 +430,8 @@ pub const GUESSES: &[(&str, &str)] = &[
     ("devices free", "kq devices capacity"),
     ("devices <pods> POD", "kq devices list POD"),
     ("devices RESOURCE", "kq devices list"),
-    ("devices POD", "kq devices list POD"),
+    // A device may be called like a pod.
+    ("devices POD", "kq devices list"),
     ("plugins", "kq devices plugins"),
     ("device-plugins", "kq devices plugins"),
     ("<numa>", "`kq admit explain FILE` for a new pod, `kq devices list`"),
