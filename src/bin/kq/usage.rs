@@ -415,7 +415,10 @@ fn without_flags<'t>(typed: &[&'t str]) -> Vec<&'t str> {
             Some(long) => flag.get_long() == Some(long),
             None => flag.get_short().is_some_and(|short| word.chars().eq(['-', short])),
         };
-        flags.iter().find(is_it).is_some_and(|flag| flag.get_action().takes_values())
+        // A namespace is none of the words of a command without the flag.
+        let is_namespace = matches!(word, "-n" | "--namespace" | "--ns");
+        let known = flags.iter().find(is_it);
+        known.map_or(is_namespace, |flag| flag.get_action().takes_values())
     };
     let mut words = Vec::new();
     let mut is_value = false;
