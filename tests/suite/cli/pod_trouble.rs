@@ -117,3 +117,25 @@ fn an_unknown_check_is_no_explanation_and_no_pass() {
     let is_explained = severities.iter().any(|it| **it == "ERROR" || **it == "WARNING");
     assert_eq!(why.code, if is_explained { 0 } else { 3 }, "{}", why.text());
 }
+
+#[test]
+fn an_oom_kill_below_the_limit_of_the_container_is_one_finding() {
+    let folder = changed(|it| {
+        let end =
+            json!({"exitCode": 137, "reason": "OOMKilled", "finishedAt": "2026-11-22T03:00:00Z"});
+        let status = &mut pod(it, "cart-0")["status"]["containerStatuses"][0];
+        status["lastState"] = json!({"waiting": null, "running": null, "terminated": end});
+        let cgroups = it["cgroups"]["found"]["value"]["cgroups"].as_object_mut().expect("cgroups");
+        let own = cgroups.iter_mut().find(|(path, _)| path.contains("54c76b53fb58"));
+        let (_, files) = own.expect("the container's cgroup");
+        files["memory.events"] =
+            json!("low 0\nhigh 0\nmax 0\noom 0\noom_kill 1\noom_group_kill 0\n");
+    });
+    let ran = ask(&folder, "doctor shop/cart-0 -o json");
+    let found = findings(&ran, "oom-kills");
+    let [kill] = &found[..] else { panic!("{found:?}") };
+    let text = |field: &str| kill[field].as_str().unwrap_or_default();
+    assert!(text("found").contains("last end, at 2026-11-22T03:00:00Z"), "{kill}");
+    assert!(text("why").starts_with("the container did not reach its own limit"), "{kill}");
+    assert!(text("advice").contains("journalctl -k"), "{kill}");
+}

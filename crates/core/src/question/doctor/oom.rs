@@ -63,7 +63,7 @@ impl Limits {
             (Some(true), _) => OomLevel::Pod,
             (Some(false), Some(true)) => OomLevel::Kubepods,
             (Some(false), Some(false)) => OomLevel::Node,
-            _ => OomLevel::Unknown,
+            _ => OomLevel::AboveContainer,
         }
     }
 }

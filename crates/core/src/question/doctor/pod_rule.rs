@@ -43,14 +43,22 @@ pub enum OomKills {
     Ok,
     /// The kernel counted them in the cgroup of the container that is there now.
     #[text(
-        "OOM-killed {times} since it was started",
-        times = count(usize::try_from(*times).unwrap_or(usize::MAX), "time", "times")
+        "OOM-killed {times} since it was started{status}",
+        times = count(usize::try_from(*times).unwrap_or(usize::MAX), "time", "times"),
+        status = in_status(*is_in_status, last.as_deref())
     )]
     #[why(level.reason())]
     #[leads_to("the container is started again with growing delays")]
     #[advice(level.advice())]
     #[command("kq cgroup show")]
-    Killed { times: u64, level: OomLevel },
+    Killed {
+        times: u64,
+        level: OomLevel,
+        /// The status of the container has an OOM kill as its last end.
+        is_in_status: bool,
+        /// When that was.
+        last: Option<String>,
+    },
     /// The status of the container says so of its last end; of those before, it has nothing.
     #[text(
         "OOM-killed 1 time{at}",
@@ -78,6 +86,8 @@ pub enum OomLevel {
     Kubepods,
     /// The memory of the node.
     Node,
+    /// Any of those above the container, whose own limit was not reached.
+    AboveContainer,
     /// The kernel does not count per level.
     Unknown,
 }
@@ -199,6 +209,15 @@ pub enum Stuck {
     },
 }
 
+/// Returns what the status of a container has of its last end.
+fn in_status(is_oom: bool, at: Option<&str>) -> String {
+    match (is_oom, at) {
+        (false, _) => String::new(),
+        (true, None) => "; its status has an OOM kill as its last end".to_owned(),
+        (true, Some(at)) => format!("; its status has an OOM kill as its last end, at {at}"),
+    }
+}
+
 /// Returns the kubelet's words behind a colon; nothing where there are none.
 fn after(message: &str) -> String {
     if message.is_empty() { String::new() } else { format!(": {message}") }
@@ -293,6 +312,9 @@ impl OomLevel {
             Self::Container | Self::Unknown => "raise its memory limit, or find the leak",
             Self::Pod => "raise the memory limit of the pod, or find the leak",
             Self::Kubepods | Self::Node => "reserve more memory for the system, or move pods away",
+            Self::AboveContainer => {
+                "read which cgroup ran out of memory in the kernel's log: journalctl -k -g oom-kill"
+            }
         }
     }
 
@@ -306,6 +328,10 @@ impl OomLevel {
                 "all pods together reached the memory limit of their cgroup; the container did not reach its own"
             }
             Self::Node => "the node had no memory left; the container did not reach its limit",
+            Self::AboveContainer => {
+                "the container did not reach its own limit: the limit of its pod or of all pods was \
+                 reached, or the node had no memory left"
+            }
             Self::Unknown => {
                 "the container reached its memory limit, or the pod's, or the node had no memory left"
             }

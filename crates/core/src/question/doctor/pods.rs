@@ -53,7 +53,8 @@ pub(super) fn checks(node: &Node) -> PodChecks {
     };
     let all = || pods.value.pods.iter().map(|loaded| &*loaded.pod);
     let events = snapshot.events.value().map_or(&[] as &[PodEvent], Vec::as_slice);
-    containers.extend(statuses(all(), events, &pods.source));
+    let of_statuses = statuses(all(), events, &pods.source);
+    containers = one_kill_each(containers, of_statuses);
     let probes = probes(all(), &node.kubelet.rules, &pods.source);
     containers.extend(ended::pods(node, &pods.source));
     containers.extend(passes(&containers, &pods.source));
@@ -130,7 +131,7 @@ fn counters(
         }
         if let Some(times @ 1..) = usage.oom_kills {
             let level = limits.level(&container.pod.uid, cgroup);
-            let state = OomKills::Killed { times, level };
+            let state = OomKills::Killed { times, level, is_in_status: false, last: None };
             findings
                 .push(NodeFinding::new(subject(), NodeRule::OomKills(state)).from(&tree.source));
         }
@@ -202,6 +203,30 @@ fn statuses<'p>(
         findings.push(unknown.of_node());
     }
     findings
+}
+
+/// Joins the OOM kills that the kernel counted with those of the statuses: a container has one finding of them.
+fn one_kill_each(mut counted: Vec<NodeFinding>, of_statuses: Vec<NodeFinding>) -> Vec<NodeFinding> {
+    let mut others = Vec::new();
+    for finding in of_statuses {
+        let NodeRule::OomKills(OomKills::Last { at }) = &finding.rule else {
+            others.push(finding);
+            continue;
+        };
+        let same = counted.iter_mut().filter(|it| it.subject == finding.subject);
+        let kills = same.filter_map(|it| match &mut it.rule {
+            NodeRule::OomKills(OomKills::Killed { is_in_status, last, .. }) => {
+                Some((is_in_status, last))
+            }
+            _ => None,
+        });
+        match kills.last() {
+            Some((is_in_status, last)) => (*is_in_status, *last) = (true, at.clone()),
+            None => others.push(finding),
+        }
+    }
+    counted.extend(others);
+    counted
 }
 
 /// Returns that no container was OOM-killed or started again, where everything that would say otherwise is known.
