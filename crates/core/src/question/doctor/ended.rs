@@ -9,7 +9,7 @@ use kq_facts::events::PodEvent;
 use kq_facts::node::Node;
 use kq_facts::pod_selector::PodSelector;
 use kq_facts::resize::pending_resize;
-use kq_facts::runtime::ContainerState;
+use kq_facts::runtime::{ContainerState, Sandbox};
 use kq_facts::timestamp::Timestamp;
 use kq_facts::workloads::effective_uid;
 use kq_k8s::disruption_target::DisruptionTarget;
@@ -44,6 +44,7 @@ pub(super) fn pods(node: &Node, source: &str) -> Vec<NodeFinding> {
         of_pod.entry((&event.pod.namespace, &event.pod.name)).or_default().push(event);
     }
     let (sandboxes, running) = (sandboxes(node), running(node));
+    let newest = newest_sandboxes(node);
     let (mut ended, mut stuck, mut health) = (Vec::new(), Vec::new(), Vec::new());
     let loaded = node.snapshot.pods.value().into_iter().flat_map(|pods| &pods.pods);
     for pod in loaded.clone().map(|loaded| &*loaded.pod) {
@@ -60,7 +61,10 @@ pub(super) fn pods(node: &Node, source: &str) -> Vec<NodeFinding> {
         stuck.extend(waiting(pod, own, source));
         let without_sandbox =
             sandboxes.as_ref().and_then(|all| no_sandbox(pod, own, all, node.now));
-        let gone = running.as_ref().and_then(|all| not_running(pod, all, node.now));
+        let not_ready = sandbox_not_ready(pod, &newest);
+        let gone = || running.as_ref().and_then(|all| not_running(pod, all, node.now));
+        // Without its sandbox, no container of the pod runs.
+        let gone = not_ready.or_else(gone);
         let resize = pending_resize(pod).map(|(waits_for_room, message)| {
             let message = brief(message).into_owned();
             Stuck::Resize { waits_for_room, message }
@@ -108,6 +112,30 @@ fn running(node: &Node) -> Option<BTreeSet<&str>> {
 fn sandboxes(node: &Node) -> Option<BTreeSet<&str>> {
     let all = node.snapshot.runtime.value()?.sandboxes.value()?;
     Some(all.iter().filter(|it| it.ready).map(|it| it.uid.as_str()).collect())
+}
+
+/// Returns the newest sandbox of each pod, by UID.
+fn newest_sandboxes(node: &Node) -> BTreeMap<&str, &Sandbox> {
+    let sandboxes = node.snapshot.runtime.value().and_then(|runtime| runtime.sandboxes.value());
+    let mut newest: BTreeMap<&str, &Sandbox> = BTreeMap::new();
+    for sandbox in sandboxes.into_iter().flatten() {
+        let of_pod = newest.entry(&sandbox.uid).or_insert(sandbox);
+        if sandbox.created_at > of_pod.created_at {
+            *of_pod = sandbox;
+        }
+    }
+    newest
+}
+
+/// Returns that a pod runs without a sandbox that is ready: the newest one decides (`PodSandboxChanged`,
+/// `pkg/kubelet/kuberuntime/util/util.go`). A new one is made unless no container may be started again
+/// (`computePodActions`, `pkg/kubelet/kuberuntime/kuberuntime_manager.go`).
+fn sandbox_not_ready(pod: &Pod, newest: &BTreeMap<&str, &Sandbox>) -> Option<Stuck> {
+    let is_deleted = pod.metadata.deletion_timestamp.is_some();
+    let is_ready = newest.get(effective_uid(pod))?.ready;
+    let starts_again = pod.spec.restart_policy != "Never";
+    (pod.status.phase == "Running" && !is_deleted && !is_ready)
+        .then_some(Stuck::SandboxNotReady { starts_again })
 }
 
 /// Returns how a component ended a pod, as `kq preempt why` finds it.

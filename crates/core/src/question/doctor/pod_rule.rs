@@ -185,6 +185,21 @@ pub enum Stuck {
     )]
     #[advice("read the kubelet's log: journalctl -u kubelet")]
     NotRunning,
+    /// The newest sandbox of a pod that runs is not ready.
+    #[text("its sandbox is not ready")]
+    #[why("the kubelet keeps the containers of a pod in a sandbox that is ready (podSandboxChanged)")]
+    #[leads_to(
+        starts_again: true =>
+        "the kubelet kills its containers, and starts them again in a new sandbox with a new IP \
+         address"
+    )]
+    #[leads_to("the kubelet kills its containers, and does not start them again (restartPolicy Never)")]
+    #[advice("find what ended the sandbox in the logs of the runtime and of the kubelet")]
+    #[command("crictl pods --name NAME --namespace NAMESPACE")]
+    SandboxNotReady {
+        /// The containers get a new sandbox.
+        starts_again: bool,
+    },
     /// The pod should have been gone for this time.
     #[text("its deletion should have ended {seconds} s ago")]
     #[why(

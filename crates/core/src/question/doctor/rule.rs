@@ -578,7 +578,10 @@ impl Rule for NodeRule {
                 Stuck::NoSandbox { .. } | Stuck::Deleting { .. } | Stuck::Resize { .. },
             ) => Severity::Warning,
             Self::StuckPods(
-                Stuck::Waiting { .. } | Stuck::NotPulled { .. } | Stuck::NotRunning,
+                Stuck::Waiting { .. }
+                | Stuck::NotPulled { .. }
+                | Stuck::SandboxNotReady { .. }
+                | Stuck::NotRunning,
             ) => Severity::Error,
             Self::ResourceHealth { health, .. } if health == "Unhealthy" => Severity::Error,
             Self::ResourceHealth { .. } => Severity::Warning,
