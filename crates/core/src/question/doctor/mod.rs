@@ -89,7 +89,7 @@ pub fn node_checks(compared: &Compared, is_stored: bool) -> Result<NodeChecks, F
     let runtime = snapshot.runtime.value().map(|runtime| runtime.endpoint.as_str());
     let object = snapshot.node.found.as_ref().map(|found| found.source.as_str());
     let of_start = node::start(node, &start);
-    let of_object = node::object(node);
+    let of_object = node::object(node, &ranks);
     let of_images = resources::image_gc(collection).told_by(runtime);
     let of_eviction = resources::eviction(ranks, reclaim.as_ref(), node);
     let of_devices = resources::devices(listed, snapshot);

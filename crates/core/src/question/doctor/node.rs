@@ -4,13 +4,18 @@ use super::rule::{Certificates, Conditions, NodeFinding, NodeRule};
 use crate::explain::explain_message;
 use crate::kubelet_start::StartFinding;
 use crate::question::start::KubeletStart;
-use kq_answer::Severity;
+use kq_answer::{Failure, Severity};
+use kq_eviction::EvictionRank;
 use kq_facts::certificates::{Certificate, CertificateUsage};
+use kq_facts::kubelet_config::{PressureCondition, Signal};
 use kq_facts::node::Node;
 use kq_facts::snapshot::Snapshot;
 use kq_facts::timestamp::Timestamp;
 use kq_k8s::duration::GoDuration;
 use kq_output::terminal::brief;
+
+/// The ranks of all signals, as [`eviction_ranks`](crate::question::eviction::eviction_ranks) returns them.
+pub(super) type EvictionRanks = Result<Vec<Result<EvictionRank, Failure>>, Failure>;
 
 /// The kubelet reports at least this often: `nodeStatusReportFrequency`, doubled for a slow API server.
 const STALE_SECONDS: i64 = 2 * 300;
@@ -59,9 +64,9 @@ pub(super) fn start(node: &Node, start: &KubeletStart) -> Vec<NodeFinding> {
 }
 
 /// Returns what the process, the Node object and the certificates say.
-pub(super) fn object(node: &Node) -> Vec<NodeFinding> {
+pub(super) fn object(node: &Node, ranks: &EvictionRanks) -> Vec<NodeFinding> {
     let age = kubelet_age(node).into_iter();
-    let conditions = conditions(&node.snapshot, node.now);
+    let conditions = conditions(node, ranks);
     age.chain(conditions).chain(certificates(&node.snapshot, node.now)).collect()
 }
 
@@ -73,7 +78,8 @@ fn kubelet_age(node: &Node) -> Option<NodeFinding> {
         .then(|| NodeRule::KubeletAge { age_seconds }.of_node().from(&start.source))
 }
 
-fn conditions(snapshot: &Snapshot, now: Timestamp) -> Vec<NodeFinding> {
+fn conditions(node: &Node, ranks: &EvictionRanks) -> Vec<NodeFinding> {
+    let (snapshot, now) = (&node.snapshot, node.now);
     let Some(found) = &snapshot.node.found else {
         let reason = match snapshot.node.was_not_queried() {
             true => "the Node object was not queried".to_owned(),
@@ -113,14 +119,37 @@ fn conditions(snapshot: &Snapshot, now: Timestamp) -> Vec<NodeFinding> {
         findings.push(finding(Conditions::NoNetwork { message }, source));
     }
     let (short, _) = status.pressure();
-    if !short.is_empty() {
-        let conditions = short.iter().map(|it| it.as_str().to_owned()).collect();
+    let (mut conditions, mut over) = (Vec::new(), Vec::new());
+    for condition in short {
+        match signal_of_over(condition, ranks) {
+            Some(signal) => over.push((condition, signal)),
+            None => conditions.push(condition.as_str().to_owned()),
+        }
+    }
+    if !conditions.is_empty() {
         findings.push(finding(Conditions::Pressure { conditions }, source));
     }
+    let transition_period = node.config().eviction_pressure_transition_period;
+    findings.extend(over.into_iter().map(|(condition, signal)| {
+        let condition = condition.as_str().to_owned();
+        finding(Conditions::PressureOver { condition, signal, transition_period }, source)
+    }));
     if findings.is_empty() {
         findings.push(finding(Conditions::Ok, source));
     }
     findings
+}
+
+/// Returns a signal of a condition where no threshold of the condition is crossed; `None`: one is, or may be.
+fn signal_of_over(condition: PressureCondition, ranks: &EvictionRanks) -> Option<Signal> {
+    let ranks = ranks.as_ref().ok()?;
+    // A signal without its measurements may be of the condition.
+    let known: Vec<&EvictionRank> = ranks.iter().map(|it| it.as_ref().ok()).collect::<Option<_>>()?;
+    let of_condition = || known.iter().filter(|rank| rank.condition == condition);
+    let mut thresholds = of_condition().flat_map(|rank| &rank.thresholds).peekable();
+    thresholds.peek()?;
+    let is_over = thresholds.all(|row| row.met == Some(false));
+    of_condition().map(|rank| rank.signal).next().filter(|_| is_over)
 }
 
 fn finding(state: Conditions, source: Option<&str>) -> NodeFinding {

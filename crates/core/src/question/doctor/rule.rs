@@ -15,6 +15,7 @@ use kq_eviction::amount_of;
 use kq_facts::certificates::CertificateUsage;
 use kq_facts::kubelet_config::Signal;
 use kq_facts::timestamp::Timestamp;
+use kq_k8s::duration::GoDuration;
 use kq_output::units::{Precision, first_few};
 use serde::Serialize;
 
@@ -178,6 +179,25 @@ pub enum Conditions {
     #[leads_to("the kubelet evicts pods, and rejects new ones that do not tolerate it")]
     #[command("kq evict rank")]
     Pressure { conditions: Vec<String> },
+    /// A condition whose thresholds are not crossed any more.
+    #[text("{condition} is still True, and none of its thresholds is crossed")]
+    #[why(
+        "the kubelet reports the condition for {transition_period} (evictionPressureTransitionPeriod) \
+         after a threshold was last crossed"
+    )]
+    #[leads_to(
+        "no pod is evicted for it now; new pods that do not tolerate it are rejected until it ends"
+    )]
+    #[advice(
+        "none while it ends within {transition_period}; where it lasts, check that the kubelet runs"
+    )]
+    #[command(rank(*signal))]
+    PressureOver {
+        condition: String,
+        /// A signal of the condition.
+        signal: Signal,
+        transition_period: GoDuration,
+    },
 }
 
 /// The kubelet's certificates.
@@ -523,7 +543,8 @@ impl Rule for NodeRule {
                 Conditions::Unknown { .. } => Severity::Unknown,
                 Conditions::NotReady { .. }
                 | Conditions::Stale { .. }
-                | Conditions::Pressure { .. } => Severity::Error,
+                | Conditions::Pressure { .. }
+                | Conditions::PressureOver { .. } => Severity::Error,
                 Conditions::NoNetwork { .. } | Conditions::Ahead { .. } => Severity::Warning,
             },
             Self::Certificates(state) => match state {
