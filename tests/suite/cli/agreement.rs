@@ -683,7 +683,7 @@ fn what_is_not_known_of_a_start_is_no_comfort() {
     let doctor: Value = ask(&unknown, "doctor -o json").answer();
     assert_eq!(
         found(&doctor, "eviction"),
-        ["the thresholds are unknown, as the kubelet's configuration is"]
+        ["the thresholds are unknown, because the kubelet's configuration is unknown"]
     );
     // A checkpoint that could not be read.
     let unread = folder(&|it| {

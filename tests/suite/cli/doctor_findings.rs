@@ -94,7 +94,7 @@ fn each_finding_of_another_domain_is_told() {
             "pressure",
             |node| status(node)["conditions"][1]["status"] = json!("True"),
             "ERROR node-conditions",
-            "DiskPressure True",
+            "DiskPressure is still True",
             "see: kq evict rank",
         ),
         (

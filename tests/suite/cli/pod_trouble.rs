@@ -139,3 +139,76 @@ fn an_oom_kill_below_the_limit_of_the_container_is_one_finding() {
     assert!(text("why").starts_with("the container did not reach its own limit"), "{kill}");
     assert!(text("advice").contains("journalctl -k"), "{kill}");
 }
+
+#[test]
+fn a_pod_whose_newest_sandbox_is_not_ready_is_stopped() {
+    for (policy, ready, expected) in [
+        ("Always", false, Some("starts them again in a new sandbox")),
+        ("Never", false, Some("does not start them again")),
+        ("Always", true, None),
+    ] {
+        let folder = changed(|it| {
+            pod(it, "cart-0")["spec"]["restartPolicy"] = json!(policy);
+            let sandboxes = &mut it["runtime"]["found"]["value"]["sandboxes"]["found"]["value"];
+            let sandboxes = sandboxes.as_array_mut().expect("sandboxes");
+            let own = sandboxes.iter_mut().find(|it| it["name"] == "cart-0").expect("its sandbox");
+            // An older one that is not ready decides nothing.
+            let mut older = own.clone();
+            older["id"] = json!("older");
+            older["ready"] = json!(!ready);
+            older["createdAt"] = json!(1);
+            own["ready"] = json!(ready);
+            sandboxes.push(older);
+        });
+        let ran = ask(&folder, "doctor shop/cart-0 -o json");
+        let found = findings(&ran, "stuck-pods");
+        assert_eq!(found.len(), usize::from(expected.is_some()), "{policy}: {}", ran.text());
+        let leads_to = |it: &Value| it["leadsTo"].as_str().unwrap_or_default().to_owned();
+        assert!(
+            found.iter().all(|it| leads_to(it).contains(expected.unwrap_or_default())),
+            "{found:?}"
+        );
+    }
+}
+
+#[test]
+fn a_pressure_that_outlasts_its_threshold_evicts_no_pod() {
+    let report = |it: &mut Value| {
+        let conditions = &mut it["node"]["found"]["value"]["status"]["conditions"];
+        let conditions = conditions.as_array_mut().expect("conditions");
+        conditions.retain(|it| it["type"] != "DiskPressure");
+        conditions.push(json!({"type": "DiskPressure", "status": "True"}));
+    };
+    let over = changed(report);
+    let ran = ask(&over, "doctor");
+    assert!(ran.stdout.contains("DiskPressure is still True"), "{}", ran.text());
+    for words in ["for 5m0s (evictionPressureTransitionPeriod)", "no pod is evicted for it now"] {
+        assert!(ran.stderr.contains(words), "{words}: {}", ran.text());
+    }
+    let crossed = ask(&over, "doctor --set evictionHard={\"nodefs.available\":\"50%\"}");
+    assert!(crossed.stdout.contains("DiskPressure True"), "{}", crossed.text());
+    assert!(!crossed.stdout.contains("still True"), "{}", crossed.text());
+}
+
+#[test]
+fn thresholds_of_a_refused_configuration_wait_for_its_correction() {
+    let tried =
+        json!({"found": null, "tried": [{"source": "/proc", "reason": "no process kubelet"}]});
+    for (field, advice) in [
+        ("kubeletConfig", "let kq reach the kubelet's API"),
+        ("kubelet", "correct what kubelet-start names"),
+    ] {
+        let folder = changed(|it| {
+            let config = &mut it["kubeletConfig"]["found"]["value"]["value"];
+            config["featureGates"] = json!({"NoSuchGate": true});
+            it[field] = tried.clone();
+        });
+        let ran = ask(&folder, "doctor -o json");
+        let found = findings(&ran, "eviction");
+        let [thresholds] = &found[..] else { panic!("{}", ran.text()) };
+        let sentence = "the thresholds are unknown, because the kubelet's configuration is unknown";
+        assert_eq!(thresholds["found"], sentence, "{thresholds}");
+        let text = thresholds["advice"].as_str().expect("an advice");
+        assert!(text.starts_with(advice), "{field}: {thresholds}");
+    }
+}

@@ -144,7 +144,8 @@ fn conditions(node: &Node, ranks: &EvictionRanks) -> Vec<NodeFinding> {
 fn signal_of_over(condition: PressureCondition, ranks: &EvictionRanks) -> Option<Signal> {
     let ranks = ranks.as_ref().ok()?;
     // A signal without its measurements may be of the condition.
-    let known: Vec<&EvictionRank> = ranks.iter().map(|it| it.as_ref().ok()).collect::<Option<_>>()?;
+    let known: Vec<&EvictionRank> =
+        ranks.iter().map(|it| it.as_ref().ok()).collect::<Option<_>>()?;
     let of_condition = || known.iter().filter(|rank| rank.condition == condition);
     let mut thresholds = of_condition().flat_map(|rank| &rank.thresholds).peekable();
     thresholds.peek()?;

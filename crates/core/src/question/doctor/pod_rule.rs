@@ -187,13 +187,17 @@ pub enum Stuck {
     NotRunning,
     /// The newest sandbox of a pod that runs is not ready.
     #[text("its sandbox is not ready")]
-    #[why("the kubelet keeps the containers of a pod in a sandbox that is ready (podSandboxChanged)")]
+    #[why(
+        "the kubelet keeps the containers of a pod in a sandbox that is ready (podSandboxChanged)"
+    )]
     #[leads_to(
         starts_again: true =>
         "the kubelet kills its containers, and starts them again in a new sandbox with a new IP \
          address"
     )]
-    #[leads_to("the kubelet kills its containers, and does not start them again (restartPolicy Never)")]
+    #[leads_to(
+        "the kubelet kills its containers, and does not start them again (restartPolicy Never)"
+    )]
     #[advice("find what ended the sandbox in the logs of the runtime and of the kubelet")]
     #[command("crictl pods --name NAME --namespace NAMESPACE")]
     SandboxNotReady {

@@ -1,10 +1,10 @@
 //! Checks of disks, of the distance to eviction, of devices and of the kubelet's state files.
 
+use super::node::EvictionRanks;
 use super::rule::{Devices, Eviction, ImageGc, NodeFinding, NodeRule};
 use crate::question::image_gc::ImageGcAnswer;
 use crate::question::reclaim::NodeReclaim;
 use kq_answer::{Failure, Finding, Severity, Subject};
-use kq_eviction::EvictionRank;
 use kq_facts::node::Node;
 use kq_facts::snapshot::Snapshot;
 use kq_image_gc::plan::names;
@@ -65,14 +65,14 @@ pub(super) fn image_gc(answer: Result<ImageGcAnswer, Failure>) -> NodeFinding {
 
 /// Returns the findings about the ranks of all signals. `reclaim`: what the kubelet removes before pods.
 pub(super) fn eviction(
-    ranks: Result<Vec<Result<EvictionRank, Failure>>, Failure>,
+    ranks: EvictionRanks,
     reclaim: Option<&NodeReclaim>,
     node: &Node,
 ) -> Vec<NodeFinding> {
     let finding = |state| NodeRule::Eviction(state).of_node();
     if node.lacks_config() {
-        let reason = "the thresholds are unknown, as the kubelet's configuration is".to_owned();
-        return vec![finding(Eviction::Unknown { signal: None, reason })];
+        let is_refused = node.fatal_config().next().is_some();
+        return vec![finding(Eviction::NoThresholds { is_refused })];
     }
     let ranks = match ranks {
         Ok(ranks) => ranks,

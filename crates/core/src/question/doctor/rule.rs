@@ -189,7 +189,7 @@ pub enum Conditions {
         "no pod is evicted for it now; new pods that do not tolerate it are rejected until it ends"
     )]
     #[advice(
-        "none while it ends within {transition_period}; where it lasts, check that the kubelet runs"
+        "nothing while it ends within {transition_period}; where it lasts, check that the kubelet runs"
     )]
     #[command(rank(*signal))]
     PressureOver {
@@ -326,6 +326,13 @@ pub enum Eviction {
     #[advice("let kq reach the kubelet's API, or pass --stats to kq evict rank")]
     #[command(rank(signal.unwrap_or(Signal::MemoryAvailable)))]
     Unknown { signal: Option<Signal>, reason: String },
+    #[text("the thresholds are unknown, because the kubelet's configuration is unknown")]
+    #[advice(is_refused: true => "correct what kubelet-start names, or pass --kubelet-config")]
+    #[advice("let kq reach the kubelet's API, or pass --kubelet-config")]
+    NoThresholds {
+        /// The kubelet does not start with the configuration that was found.
+        is_refused: bool,
+    },
     #[text(
         "{signal}: {available} left, the threshold is {threshold}: {margin} to go",
         available = amount_of(*signal, *available),
@@ -561,7 +568,7 @@ impl Rule for NodeRule {
             },
             Self::Eviction(state) => match state {
                 Eviction::Ok { .. } => Severity::Ok,
-                Eviction::Unknown { .. } => Severity::Unknown,
+                Eviction::Unknown { .. } | Eviction::NoThresholds { .. } => Severity::Unknown,
                 Eviction::Near { .. } => Severity::Warning,
                 Eviction::Crossed { .. } | Eviction::OverOwnLimits => Severity::Error,
             },
