@@ -36,6 +36,36 @@ const NO_ERROR: [&str; 5] =
 const NOT_PULLED: [&str; 4] =
     ["ErrImagePull", "ImagePullBackOff", "RegistryUnavailable", "SignatureValidationFailed"];
 
+/// The pods that have ended: phase Failed or Succeeded.
+#[derive(Debug, Default)]
+pub(super) struct EndedPods<'n> {
+    uids: BTreeSet<&'n str>,
+    /// As NAMESPACE/NAME, without those of which another pod lives.
+    names: BTreeSet<String>,
+}
+
+impl EndedPods<'_> {
+    pub(super) fn has(&self, uid: &str) -> bool {
+        self.uids.contains(uid)
+    }
+
+    pub(super) fn has_name(&self, name: &str) -> bool {
+        self.names.contains(name)
+    }
+}
+
+/// Returns the pods that have ended.
+pub(super) fn ended_pods(node: &Node) -> EndedPods<'_> {
+    let loaded = node.snapshot.pods.value().into_iter().flat_map(|pods| &pods.pods);
+    let (gone, alive): (Vec<&Pod>, Vec<&Pod>) =
+        loaded.map(|loaded| &*loaded.pod).partition(|pod| pod.status.has_ended());
+    let alive: BTreeSet<String> = alive.into_iter().map(qualified).collect();
+    EndedPods {
+        uids: gone.iter().map(|pod| effective_uid(pod)).collect(),
+        names: gone.iter().map(|pod| qualified(pod)).filter(|it| !alive.contains(it)).collect(),
+    }
+}
+
 /// Returns the findings about pods as a whole.
 pub(super) fn pods(node: &Node, source: &str) -> Vec<NodeFinding> {
     let events = node.snapshot.events.value().map_or(&[] as &[PodEvent], Vec::as_slice);

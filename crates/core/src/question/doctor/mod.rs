@@ -64,11 +64,15 @@ pub fn node_checks(compared: &Compared, is_stored: bool) -> Result<NodeChecks, F
     let snapshot = &node.snapshot;
     let lacks_all = is_no_node(node);
     let mut drifts = drifts(compared);
-    let PodChecks { mut containers, probes } = pods::checks(node);
+    let lists_drift = !drifts.is_empty();
+    // What is left of them, the kubelet removes.
+    let ended = ended::ended_pods(node);
+    drifts.retain(|it| !matches!(&it.subject, Subject::Pod { pod, .. } if ended.has_name(pod)));
+    let PodChecks { mut containers, probes } = pods::checks(node, &ended);
     chain::link(&mut drifts, &mut containers);
     // The questions, each answered where its command answers it.
     let start = kubelet_start(node);
-    let of_cgroups = cgroup_checks(compared, &start, !drifts.is_empty());
+    let of_cgroups = cgroup_checks(compared, &start, lists_drift);
     let collection = image_gc_plan(node, &ImageGcOptions::new(Trigger::Periodic));
     let under_pressure = image_gc_plan(node, &ImageGcOptions::new(Trigger::Eviction));
     let reclaim = under_pressure.map(NodeReclaim::of).ok();
@@ -92,7 +96,7 @@ pub fn node_checks(compared: &Compared, is_stored: bool) -> Result<NodeChecks, F
     let of_object = node::object(node, &ranks);
     let of_images = resources::image_gc(collection).told_by(runtime);
     let of_eviction = resources::eviction(ranks, reclaim.as_ref(), node);
-    let of_devices = resources::devices(listed, snapshot);
+    let of_devices = resources::devices(listed, snapshot, &ended);
     let of_files = verified.into_iter().flat_map(resources::problems);
     let headroom = NodeRule::PreemptionHeadroom(headroom).of_node();
     let of_restart = restart.into_iter().chain([headroom]).map(|it| it.told_by(object));

@@ -1,6 +1,6 @@
 //! Containers that are throttled, OOM-killed, near their memory limit, or started again.
 
-use super::ended;
+use super::ended::{self, EndedPods};
 use super::oom::Limits;
 use super::pod_rule::{MemoryLimit, OomKills, ProbeKills, Restarts, Throttling};
 use super::rule::{NodeFinding, NodeRule};
@@ -45,9 +45,9 @@ pub(super) struct PodChecks {
 }
 
 /// Checks the pods of a node.
-pub(super) fn checks(node: &Node) -> PodChecks {
+pub(super) fn checks(node: &Node, ended: &EndedPods<'_>) -> PodChecks {
     let snapshot = &node.snapshot;
-    let mut containers = counters(snapshot, &node.roots, &node.workloads);
+    let mut containers = counters(snapshot, &node.roots, &node.workloads, ended);
     let Some(pods) = &snapshot.pods.found else {
         return PodChecks { containers, probes: Vec::new() };
     };
@@ -66,6 +66,7 @@ fn counters(
     snapshot: &Snapshot,
     roots: &[(CgroupDriver, CgroupPath)],
     workloads: &Workloads,
+    ended: &EndedPods<'_>,
 ) -> Vec<NodeFinding> {
     let unknown = |reason: &str| {
         let reason = reason.to_owned();
@@ -102,7 +103,9 @@ fn counters(
         let counted = usage.periods.zip(usage.throttled_periods);
         uncounted += usize::from(usage.cpu_usec.is_none());
         unmeasured += usize::from(usage.memory_bytes.is_none());
-        if let Some((periods @ PERIODS.., throttled_periods)) = counted {
+        // What is left of a pod that ended is removed: no limit of it is to be raised.
+        let lives = !ended.has(&container.pod.uid);
+        if lives && let Some((periods @ PERIODS.., throttled_periods)) = counted {
             let percent = throttled_periods.saturating_mul(100) / periods;
             if percent >= THROTTLED_PERCENT {
                 is_throttled = true;
@@ -117,7 +120,7 @@ fn counters(
                 );
             }
         }
-        if let Some((working_set_bytes, limit_bytes)) = working_set(cgroup.texts) {
+        if lives && let Some((working_set_bytes, limit_bytes)) = working_set(cgroup.texts) {
             let percent =
                 u64::try_from(u128::from(working_set_bytes) * 100 / u128::from(limit_bytes.max(1)));
             let percent = percent.unwrap_or(u64::MAX);

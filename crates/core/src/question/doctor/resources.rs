@@ -1,5 +1,6 @@
 //! Checks of disks, of the distance to eviction, of devices and of the kubelet's state files.
 
+use super::ended::EndedPods;
 use super::node::EvictionRanks;
 use super::rule::{Devices, Eviction, ImageGc, NodeFinding, NodeRule};
 use crate::question::image_gc::ImageGcAnswer;
@@ -137,6 +138,7 @@ pub(super) fn eviction(
 pub(super) fn devices(
     answer: Result<DeviceList<'_>, Failure>,
     snapshot: &Snapshot,
+    ended: &EndedPods<'_>,
 ) -> Vec<NodeFinding> {
     let source = source(snapshot);
     let of_node = |state| NodeRule::Devices(state).of_node().told_by(source);
@@ -148,8 +150,12 @@ pub(super) fn devices(
             return vec![of_node(Devices::Unknown { reason })];
         }
     };
-    let mut findings: Vec<NodeFinding> =
-        list.items.iter().filter_map(of_device).map(|it| it.told_by(source)).collect();
+    let mut findings: Vec<NodeFinding> = list
+        .items
+        .iter()
+        .filter_map(|row| of_device(row, ended))
+        .map(|it| it.told_by(source))
+        .collect();
     for summary in &list.resources {
         if let (Some(capacity @ 1..), Some(0)) = (summary.capacity, summary.healthy) {
             let resource = summary.resource.clone();
@@ -166,13 +172,15 @@ pub(super) fn devices(
     findings
 }
 
-fn of_device(row: &DeviceRow<'_>) -> Option<NodeFinding> {
+fn of_device(row: &DeviceRow<'_>, ended: &EndedPods<'_>) -> Option<NodeFinding> {
     let (resource, device) = (row.resource.to_owned(), row.device.to_owned());
     let reason = row.findings.first().map(|it| it.reason.to_string()).unwrap_or_default();
+    let has_ended = row.pod.uid.is_some_and(|uid| ended.has(uid));
     let state = match row.state {
+        State::Stale => Devices::Stale { resource, device, reason },
+        _ if has_ended => Devices::OfEnded { resource, device },
         State::Double => Devices::Double { resource, device, reason },
         State::Unhealthy => Devices::Unhealthy { resource, device, reason },
-        State::Stale => Devices::Stale { resource, device, reason },
         State::Orphan | State::Missing => Devices::Inconsistent { resource, device, reason },
         State::Unknown => Devices::Unknown { reason: format!("{device} of {resource}: {reason}") },
         State::InitHeld | State::Ok => return None,

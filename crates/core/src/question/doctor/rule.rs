@@ -409,6 +409,14 @@ pub enum Devices {
     )]
     #[command("kq devices list")]
     Stale { resource: String, device: String, reason: String },
+    /// The device of a pod that has ended; it is no longer the pod's (`UpdateAllocatedDevices` of the device manager).
+    #[text("{device} of {resource}: its pod has ended")]
+    #[leads_to(
+        "the kubelet frees the device when the pod's containers have ended and a pod next requests \
+         devices"
+    )]
+    #[command("kq devices list")]
+    OfEnded { resource: String, device: String },
     #[text("{device} of {resource}: {reason}")]
     #[leads_to("a restarted kubelet reads its checkpoint, not its present memory")]
     #[advice("check the details before the kubelet is restarted")]
@@ -576,6 +584,7 @@ impl Rule for NodeRule {
                 Devices::Ok { .. } => Severity::Ok,
                 Devices::Unknown { .. } => Severity::Unknown,
                 Devices::Double { .. } | Devices::Unhealthy { .. } => Severity::Error,
+                Devices::OfEnded { .. } => Severity::Info,
                 Devices::Stale { .. }
                 | Devices::Inconsistent { .. }
                 | Devices::NoneHealthy { .. } => Severity::Warning,
