@@ -105,7 +105,7 @@ pub(super) fn report(
     findings: &[Finding],
     is_stored: bool,
 ) -> Result<PodReport, Failure> {
-    let pod = find(compared, named)?;
+    let pod = find(compared, named, findings)?;
     let name = qualified(pod);
     let mut page = Page { name: &name, rows: Vec::new(), basis: Basis::default() };
     page.status(pod, node.kubelet.rules.gates);
@@ -139,7 +139,8 @@ pub(super) fn report(
     })
 }
 
-fn find<'c>(compared: &'c Compared, named: &str) -> Result<&'c Pod, Failure> {
+/// Finds the pod that is meant. `checks`: the findings of the node, whose names are those of no pod.
+fn find<'c>(compared: &'c Compared, named: &str, checks: &[Finding]) -> Result<&'c Pod, Failure> {
     let live = &compared.live;
     let selector = PodSelector::new(named);
     let pods = || live.pods().into_iter();
@@ -148,12 +149,25 @@ fn find<'c>(compared: &'c Compared, named: &str) -> Result<&'c Pod, Failure> {
     match &meant[..] {
         [pod] => Ok(pod),
         [_, _, ..] => Err(several_pods(named, meant)),
+        [] if live.snapshot.node_name.value().is_some_and(|node| node == named) => {
+            let no_pod = anyhow!("{named} is the node, and there is no pod of that name on it");
+            Err(Failure::usage(no_pod).hint("kq doctor checks the node"))
+        }
+        [] if checks.iter().any(|check| check.id == named) => {
+            let no_pod =
+                anyhow!("{named} is a check of the node, and there is no pod of that name");
+            Err(Failure::usage(no_pod).of_name().hint("kq doctor has its result"))
+        }
+        [] if live.snapshot.pods.found.is_none() => {
+            let reason = live.snapshot.pods.reason();
+            let unknown = anyhow!("the pods of this node are unknown, so {named} is: {reason}");
+            let failure = Failure::missing(unknown).of_name();
+            Err(failure.hint("name an API server with --kubeconfig, or a file of pods with --pods"))
+        }
         [] => {
-            let unknown = live.snapshot.pods.found.is_none().then(|| live.snapshot.pods.reason());
-            let failure = Failure::not_found(
-                anyhow!("no pod {named} on this node"),
-                unknown.or(live.unknown_pods().map(|it| it.text)).as_deref(),
-            );
+            let unknown = live.unknown_pods().map(|it| it.text);
+            let no_pod = anyhow!("no pod {named} on this node");
+            let failure = Failure::not_found(no_pod, unknown.as_deref());
             Err(match nearest_pod(named, pods()) {
                 Some(near) => failure.hint(format!("did you mean {near}?")),
                 None => failure.hint("kq cgroup show lists the pods of the node"),
