@@ -246,13 +246,28 @@ fn with_near_names(mut error: clap::Error, typed: &[OsString], has_hint: bool) -
             error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(vec![near]));
         }
     }
-    if error.kind() == ErrorKind::UnknownArgument && has_hint {
+    if error.kind() == ErrorKind::UnknownArgument && (has_hint || !is_near_argument(&error)) {
         // The usage is that of the suggestion.
         if error.remove(ContextKind::SuggestedArg).is_some() {
             error.remove(ContextKind::Usage);
         }
     }
     error
+}
+
+/// Returns true if the suggested flag is a misspelling of the typed one.
+fn is_near_argument(error: &clap::Error) -> bool {
+    let text = |kind| error.get(kind).map(ToString::to_string).unwrap_or_default();
+    let (typed, suggested) = (text(ContextKind::InvalidArg), text(ContextKind::SuggestedArg));
+    let name = |flag: &str| {
+        let flag = flag.trim_start_matches('-').split(['=', ' ']).next();
+        flag.unwrap_or_default().to_owned()
+    };
+    let (typed, suggested) = (name(&typed), name(&suggested));
+    // The flag of another tool may have more words.
+    let mut words = suggested.split('-');
+    let is_part = words.all(|word| typed.split('-').any(|it| it == word));
+    is_part || guess::near(&typed, &[&*suggested]).is_some()
 }
 
 /// Names the command that answers, where the words are those of another tool or of a first try.
@@ -290,11 +305,15 @@ fn hint_at_command(error: &clap::Error, typed: &[OsString]) -> Option<Hint> {
             };
             let of_flag = || of_flag(None);
             let of_typed = || guess::hint_for_files(all, &[], &typed);
+            let of_two = || {
+                let Named { command, names, .. } = &named;
+                flag.is_none().then(|| guess::hint_for_two_words(command, names, &rest))?
+            };
             command_first(&typed).or_else(|| match named.names.as_slice() {
                 [] => of_words().or_else(of_typed).or_else(of_flag),
                 ["what-if"] => of_flag().or_else(of_words),
                 _ if named.command.has_subcommands() => of_flag().or_else(of_words),
-                _ => of_words().or_else(of_both).or_else(of_flag),
+                _ => of_words().or_else(of_both).or_else(of_flag).or_else(of_two),
             })
         }
         // A file is in the place of something else, unless a flag has a wrong value.

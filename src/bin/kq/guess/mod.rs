@@ -113,6 +113,9 @@ pub fn hint_for_flag(
             (Hint::of(&format!("LINE {flag}")), long.is_none_or(has_long))
         }
         Means::Pod => (Hint::of("`LINE`: a pod is named without a flag"), takes_pod),
+        Means::Containers => {
+            (Hint::sentence("`LINE`, which is about all containers of the pod"), takes_pod)
+        }
         Means::Sentence(text, needed) => {
             (Hint::sentence(text), needed.iter().all(|it| has_long(it)))
         }
@@ -122,7 +125,7 @@ pub fn hint_for_flag(
     if let Some(line) = with_file {
         return (is_letter && fits).then(|| hint.put("LINE", line));
     }
-    let keeps_rest = is_letter || matches!(means, Means::Pod);
+    let keeps_rest = is_letter || matches!(means, Means::Pod | Means::Containers);
     let rest = if keeps_rest { rest } else { &[] };
     let line = std::iter::once("kq").chain(names.iter().copied()).chain(rest.iter().copied());
     fits.then(|| hint.put("LINE", &line.collect::<Vec<_>>().join(" ")))
@@ -131,8 +134,12 @@ pub fn hint_for_flag(
 /// Returns the word behind a flag, where the flag is another tool's and takes one.
 pub fn value_of_flag<'t>(flag: &str, typed: &[&'t str]) -> Option<&'t str> {
     let takes = |(flags, means): &(&str, Means)| {
-        matches!(means, Means::Flag(it) if it.ends_with(" VALUE"))
-            && flags.split(' ').any(|it| it == flag)
+        let takes_one = match means {
+            Means::Flag(it) => it.ends_with(" VALUE"),
+            Means::Containers => true,
+            _ => false,
+        };
+        takes_one && flags.split(' ').any(|it| it == flag)
     };
     FLAGS.iter().find(|row| takes(row))?;
     let at = typed.iter().position(|word| *word == flag)?;
@@ -146,6 +153,17 @@ pub fn unknown_name(word: &str) -> Option<Hint> {
     let is_name =
         word.contains(['/', '-']) && is_made_up(word) && stands_for("POD", word).is_some();
     is_name.then(|| Hint::of("`kq doctor POD`, or `kq why POD`").put("POD", word))
+}
+
+/// Returns the hint for a pod whose namespace and name are two words. `names`: the words of the command, `rest`: what follows
+/// them.
+pub fn hint_for_two_words(command: &Command, names: &[&str], rest: &[&str]) -> Option<Hint> {
+    let [namespace, name] = rest else { return None };
+    let mut places = command.get_positionals();
+    let place = places.next()?.get_value_names()?.first()?;
+    let is_part = |word: &str| !word.contains('/') && stands_for("POD", word).is_some();
+    let is_pod = place.split('|').next() == Some("POD") && is_part(namespace) && is_part(name);
+    is_pod.then(|| line(&[names, &[&format!("{namespace}/{name}")]].concat()))
 }
 
 /// Returns the hint for the reason of a status.
@@ -240,7 +258,7 @@ pub fn misspelt(word: &str, within: &Command) -> Option<String> {
 }
 
 /// Returns the name that is meant by a word with letters that differ, change places or are missing at the end.
-fn near<'n>(word: &str, names: &[&'n str]) -> Option<&'n str> {
+pub fn near<'n>(word: &str, names: &[&'n str]) -> Option<&'n str> {
     let letters = |text: &str| {
         let mut letters: Vec<char> = text.chars().collect();
         letters.sort_unstable();

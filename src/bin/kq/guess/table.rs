@@ -4,7 +4,7 @@
 pub const KINDS: &[(&str, &str)] = &[
     (
         "show",
-        "show list ls ll get view cat tree status info describe inspect inspectp inspecti display print",
+        "show list ls ll get view cat tree status info describe inspect inspectp display print",
     ),
     ("plan", "plan dry-run dryrun simulate simulation preview predict forecast try who victims"),
     (
@@ -114,6 +114,7 @@ pub const GUESSES: &[(&str, &str)] = &[
     ("<certificates>", "`kq doctor`; the expiry and the fault of each certificate are findings"),
     ("<images>", "kq gc images"),
     ("<show> <images>", "kq gc images"),
+    ("inspecti", "kq gc images"),
     ("inspecti IMAGE", "kq gc explain IMAGE"),
     ("<images> <clean>", "`kq gc dry-run` lists them, `kq gc apply` removes them"),
     ("<devices>", "kq devices list"),
@@ -417,6 +418,16 @@ pub const GUESSES: &[(&str, &str)] = &[
     ),
     // Names of kinds in place of a pod's.
     ("doctor <nodes>", "kq doctor"),
+    ("doctor kubelet", "`kq doctor` checks the kubelet"),
+    ("doctor <runtime>", "`kq doctor` checks the runtime"),
+    ("doctor <certificates>", "`kq doctor` checks the certificates"),
+    ("doctor <disk>", "`kq doctor` checks the disk; `kq gc explain --disk` has its use"),
+    ("doctor <images>", "`kq doctor` checks the images; `kq gc images` lists them"),
+    ("doctor <devices>", "`kq doctor` checks the devices; `kq devices list` lists them"),
+    ("doctor <cgroups>", "`kq doctor` checks the cgroups; `kq cgroup diff` compares them"),
+    ("doctor <config>", "`kq doctor` checks the kubelet's configuration"),
+    ("doctor <pressure>", "`kq doctor` checks the thresholds; `kq evict rank` has the order"),
+    ("doctor <memory>", "`kq doctor` checks the memory; `kq evict rank` has the order of eviction"),
     ("doctor <pods>", "`kq doctor`, or `kq doctor POD`"),
     ("doctor <pods> POD", "kq doctor POD"),
     // Devices, CPUs and NUMA nodes.
@@ -540,6 +551,8 @@ pub enum Means {
     Flag(&'static str),
     /// No flag: a pod is named by a word.
     Pod,
+    /// No flag: the answer is about all containers of the pod that is named.
+    Containers,
     /// A sentence, in which `LINE` is the command line, for commands that have the flags.
     Sentence(&'static str, &'static [&'static str]),
 }
@@ -551,6 +564,11 @@ pub const FLAGS: &[(&str, Means)] = &[
     ("--wide", Means::Flag("-o wide")),
     ("--names --quiet -q", Means::Flag("-o name")),
     ("--pod --pod-name --podname --name", Means::Pod),
+    ("-c --container --containers", Means::Containers),
+    (
+        "--severity --level --check --checks --only",
+        Means::Sentence("`LINE` shows all; -o json has the fields for a filter", &["output"]),
+    ),
     (
         "--node",
         Means::Sentence(
