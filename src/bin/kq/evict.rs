@@ -102,8 +102,9 @@ const SHORT: [(&str, Signal); 6] = [
     ("pid", Signal::PidAvailable),
 ];
 
-/// The conditions of a node, by the signal that most often brings them.
-const CONDITIONS: [(&str, Signal); 3] = [
+/// Other names of them: the file systems, and the conditions of a node, by the signal that most often brings these.
+const OTHERS: [(&str, Signal); 4] = [
+    ("nodefs", Signal::NodeFsAvailable),
     ("MemoryPressure", Signal::MemoryAvailable),
     ("DiskPressure", Signal::NodeFsAvailable),
     ("PIDPressure", Signal::PidAvailable),
@@ -112,11 +113,11 @@ const CONDITIONS: [(&str, Signal); 3] = [
 fn signals() -> impl TypedValueParser<Value = Signal> {
     let long = Signal::ALL.map(|signal| PossibleValue::new(signal.as_str()));
     let short = SHORT.iter().map(|(name, signal)| {
-        let conditions = CONDITIONS.iter().filter(|(_, of)| of == signal);
-        PossibleValue::new(*name).aliases(conditions.map(|(name, _)| *name))
+        let others = OTHERS.iter().filter(|(_, of)| of == signal);
+        PossibleValue::new(*name).aliases(others.map(|(name, _)| *name))
     });
     PossibleValuesParser::new(short.chain(long).collect::<Vec<_>>()).map(|text| {
-        let mut short = SHORT.iter().chain(&CONDITIONS);
+        let mut short = SHORT.iter().chain(&OTHERS);
         short
             .find(|(name, _)| *name == text)
             .map(|(_, signal)| *signal)
