@@ -254,7 +254,7 @@ pub fn refuse_input_twice<'f>(
 
 /// Reads a duration that something can be waited for.
 fn parse_timeout(text: &str) -> Result<Duration, String> {
-    let duration: GoDuration = text.parse().map_err(|error| format!("{error}"))?;
+    let duration: GoDuration = text.parse().map_err(|error| format!("{error}, such as 5s"))?;
     match u64::try_from(duration.0) {
         Ok(nanoseconds) if nanoseconds > 0 => Ok(Duration::from_nanos(nanoseconds)),
         _ => Err("expected a duration of more than 0, such as 3s or 500ms".to_owned()),
@@ -293,7 +293,7 @@ impl DeviceFileArgs {
 
 /// Reads a duration that leaves the node some peace.
 pub fn parse_interval(text: &str) -> Result<Duration, String> {
-    let duration: GoDuration = text.parse().map_err(|error| format!("{error}"))?;
+    let duration: GoDuration = text.parse().map_err(|error| format!("{error}, such as 5s"))?;
     match u64::try_from(duration.0) {
         Ok(nanoseconds) if nanoseconds >= 100_000_000 => Ok(Duration::from_nanos(nanoseconds)),
         _ => Err("expected a duration of at least 100ms".to_owned()),
