@@ -10,7 +10,7 @@ use kq_facts::runtime::Image;
 use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::nearest::nearest;
 use kq_output::units::and_more;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Fewer digits could be the start of anything.
@@ -215,14 +215,15 @@ fn near(images: &[Image], name: &str, reference: Option<&Reference>) -> Vec<Stri
         }
     };
     let last = |name: &str| name.rsplit('/').next().unwrap_or(name).to_owned();
-    let mut written: BTreeMap<String, &str> = BTreeMap::new();
+    let mut written: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
     for tag in names() {
         for form in [tag.to_owned(), short(tag), bare(&short(tag)), last(tag), last(&bare(tag))] {
-            written.entry(form).or_insert(tag);
+            written.entry(form).or_default().insert(tag);
         }
     }
     let nearest = nearest(name, written.keys().map(String::as_str));
-    nearest.and_then(|form| written.get(form)).map(|tag| (*tag).to_owned()).into_iter().collect()
+    let meant = nearest.and_then(|form| written.get(form)).into_iter().flatten();
+    meant.take(MOST_CANDIDATES).map(|tag| (*tag).to_owned()).collect()
 }
 
 #[cfg(test)]
