@@ -4,6 +4,7 @@ use crate::fact_key::FactKey;
 use crate::lookup::{FailedSource, Lookup, Sourced};
 use crate::needs::Needs;
 use crate::snapshot::{HostRoot, Snapshot};
+use kq_output::units::counted;
 
 /// One fact.
 struct Fact {
@@ -94,24 +95,20 @@ const FACTS: &[Fact] = &[
         "the files of the kubelet's configuration",
         |needs| needs.has(FactKey::ConfigOnDisk),
         snapshot.kubelet_config_on_disk,
-        |it| format!("{} files", usize::from(it.file.is_some()) + it.drop_ins.len())
+        |it| counted(usize::from(it.file.is_some()) + it.drop_ins.len(), "file")
     ),
     fact!(
         "files of the kubelet's start",
         "the files that the kubelet's start reads",
         |needs| needs.has(FactKey::StartFiles),
         snapshot.start_files,
-        |it| format!("{} paths", it.files.len())
+        |it| counted(it.files.len(), "path")
     ),
     fact!("node", "", |needs| needs.has(FactKey::Node), snapshot.node, |node| node
         .metadata
         .name
         .clone()),
-    fact!("pods", "", |_| true, snapshot.pods, |pods| format!(
-        "{} from {}",
-        pods.pods.len(),
-        pods.source
-    )),
+    fact!("pods", "", |_| true, snapshot.pods, |pods| pods.pods.len().to_string()),
     fact!("events", "", |needs| needs.has(FactKey::Events), snapshot.events, |it| it
         .len()
         .to_string()),
@@ -184,7 +181,7 @@ const FACTS: &[Fact] = &[
         "the kubelet's summary",
         |needs| needs.has(FactKey::StatsSummary),
         snapshot.stats_summary,
-        |summary| format!("{} pods", summary.pods.len())
+        |summary| counted(summary.pods.len(), "pod")
     ),
     fact!(
         "device checkpoint",
@@ -193,8 +190,9 @@ const FACTS: &[Fact] = &[
         devices.checkpoint,
         |read| match (read.absent, &read.error) {
             (true, _) => "none yet".to_owned(),
-            (false, None) => format!("{} entries", read.entries.len()),
-            (false, Some(error)) => format!("{} entries, but {error}", read.entries.len()),
+            (false, None) => counted(read.entries.len(), "entry"),
+            (false, Some(error)) =>
+                format!("{}, but {error}", counted(read.entries.len(), "entry")),
         }
     ),
     fact!(
@@ -202,7 +200,7 @@ const FACTS: &[Fact] = &[
         "the pod-resources API",
         |needs| needs.has(FactKey::PodResources),
         devices.pod_resources,
-        |answers| format!("{} pods", answers.pods.len())
+        |answers| counted(answers.pods.len(), "pod")
     ),
     fact!(
         "certificates",
@@ -257,7 +255,12 @@ impl Summary {
             self.0.push(format!("{fact}: {source}: {reason}"));
         }
         if let Some(Sourced { source, value }) = &sought.found {
-            self.0.push(format!("{fact}: {} from {source}", shown(value)));
+            let shown = shown(value);
+            let line = match shown == *source {
+                true => format!("{fact}: {shown}"),
+                false => format!("{fact}: {shown} from {source}"),
+            };
+            self.0.push(line);
         }
     }
 }
