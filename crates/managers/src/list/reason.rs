@@ -115,7 +115,7 @@ pub enum Reason {
         error: String,
     },
     /// No device of the resource is healthy.
-    #[text("none is healthy: {why}")]
+    #[text("no device of the resource is healthy: {why}")]
     NoneHealthy {
         /// What that can mean.
         why: NoneHealthy,

@@ -78,7 +78,9 @@ impl DeviceList<'_> {
             );
         }
         let of = |it: &ResourceSummary| {
-            let all = it.capacity.map(|all| format!(" of {all}")).unwrap_or_default();
+            let holds = |all: i64| usize::try_from(all).is_ok_and(|all| all >= it.allocated);
+            let all = it.capacity.filter(|all| holds(*all)).map(|all| format!(" of {all}"));
+            let all = all.unwrap_or_default();
             let bad = match it.unhealthy() {
                 0 => String::new(),
                 bad => format!(", {bad} unhealthy"),
