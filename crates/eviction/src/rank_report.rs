@@ -363,7 +363,9 @@ fn eviction_rank(ranker: &Ranker<'_>, signal: Signal, at: String) -> EvictionRan
     rank.basis.lack_all(unseen(input, signal, &rank.thresholds));
     rank.basis.warn_all(beyond(signal, &rank.items));
     rank.now = now(&rank).into_iter().map(Worded).collect();
-    rank.before = before(ranker, signal, &others).into_iter().map(Worded).collect();
+    let has_threshold = !rank.thresholds.is_empty();
+    let before = before(ranker, signal, &others, has_threshold);
+    rank.before = before.into_iter().map(Worded).collect();
     rank
 }
 
@@ -420,7 +422,12 @@ fn now(rank: &EvictionRank) -> Vec<DistanceReason> {
 }
 
 /// Returns what the kubelet does before it evicts the first pod.
-fn before(ranker: &Ranker<'_>, signal: Signal, others: &[ThresholdRow]) -> Vec<BeforeReason> {
+fn before(
+    ranker: &Ranker<'_>,
+    signal: Signal,
+    others: &[ThresholdRow],
+    has_threshold: bool,
+) -> Vec<BeforeReason> {
     let mut before = Vec::new();
     let pods = ranker.over_own_limits.clone();
     if !pods.is_empty() {
@@ -432,7 +439,7 @@ fn before(ranker: &Ranker<'_>, signal: Signal, others: &[ThresholdRow]) -> Vec<B
     let memory = others.iter().find(is_memory).cloned();
     before.extend(memory.map(|threshold| BeforeReason::MemoryFirst { signal, threshold }));
     let reclaim = reclaim_functions(signal, ranker.input.layout.layout());
-    before.push(BeforeReason::Reclaim { signal, reclaim });
+    before.extend(has_threshold.then_some(BeforeReason::Reclaim { signal, reclaim }));
     before
 }
 

@@ -68,20 +68,25 @@ fn summary(rank: &EvictionRank) -> Doc {
         some => format!("; critical and passed over: {}", named(some)),
     };
     let among = if rank.lacks_pods { ", among the known pods" } else { "" };
+    let without = match rank.thresholds.is_empty() && !rank.items.is_empty() {
+        true => "none; with a threshold ",
+        false => "",
+    };
     line(
         "FIRST",
-        match rank.first.one_of.as_slice() {
-            [] if rank.items.is_empty() && !rank.basis.missing.is_empty() => {
-                "unknown: no pod has a rank".to_owned()
-            }
-            [] if rank.items.is_empty() => "no pod can be evicted: there are none".to_owned(),
-            [] if rank.lacks_pods => {
-                "unknown: all known pods are critical, and others are unknown".to_owned()
-            }
-            [] => "no pod can be evicted: all are critical".to_owned(),
-            [one] => format!("{one}{among}{spared}"),
-            some => format!("one of {}: they are equal{among}{spared}", named(some)),
-        },
+        without.to_owned()
+            + &match rank.first.one_of.as_slice() {
+                [] if rank.items.is_empty() && !rank.basis.missing.is_empty() => {
+                    "unknown: no pod has a rank".to_owned()
+                }
+                [] if rank.items.is_empty() => "no pod can be evicted: there are none".to_owned(),
+                [] if rank.lacks_pods => {
+                    "unknown: all known pods are critical, and others are unknown".to_owned()
+                }
+                [] => "no pod can be evicted: all are critical".to_owned(),
+                [one] => format!("{one}{among}{spared}"),
+                some => format!("one of {}: they are equal{among}{spared}", named(some)),
+            },
     );
     doc
 }
