@@ -88,6 +88,7 @@ impl PodReadmission {
 /// Returns that so many pods stay, and no other is there.
 pub fn all_stay(pods: usize) -> String {
     match pods {
+        0 => "there are no pods".to_owned(),
         1 => "1 pod stays".to_owned(),
         _ => format!("all {} stay", counted(pods, "pod")),
     }
