@@ -10,6 +10,7 @@ use kq_facts::pod_selector::{PodSelector, Selection};
 use kq_facts::pod_traces::PodTraces;
 use kq_facts::workloads::effective_uid;
 use kq_k8s::pod::Pod;
+use kq_output::units::first_few;
 
 pub use kq_admission::preemption::why::PreemptionCause;
 
@@ -28,7 +29,13 @@ pub fn preemption_cause(traces: &PodTraces, pod: &PodSelector) -> Result<Preempt
         are_current: traces.are_current,
     };
     why_killed(pod, &left, traces.basis.clone()).map_err(|error| match &error {
-        NoTraces::Ambiguous { .. } => Failure::usage(error).hint("use NAMESPACE/NAME"),
+        NoTraces::Ambiguous { uids, .. } => {
+            let hint = match uids.as_slice() {
+                [] => "use NAMESPACE/NAME".to_owned(),
+                uids => format!("use the UID: {}", first_few(5, uids)),
+            };
+            Failure::usage(error).hint(hint)
+        }
         NoTraces::Nothing { near: Some(near), .. } => {
             let hint = format!("did you mean {near}?");
             Failure::missing(error).hint(hint)

@@ -65,6 +65,8 @@ pub enum NoTraces {
         name: String,
         /// The pods, as NAMESPACE/NAME.
         pods: Vec<String>,
+        /// Their UIDs, where they have one name.
+        uids: Vec<String>,
     },
     /// There is no such pod, and nothing is left of one.
     #[error("no pod {name}, and no trace of one: {looked}")]
@@ -185,8 +187,13 @@ fn subjects<'t>(selector: &PodSelector, traces: &Traces<'t>) -> Result<Vec<Subje
         .chain(lines.iter().map(|it| it.pod.clone()))
         .collect();
     if names.len() > 1 || pods.len() > 1 {
+        let uid_of = |pod: &&Pod| effective_uid(pod).to_owned();
+        let uids = match names.len() {
+            1 => pods.iter().map(uid_of).collect(),
+            _ => Vec::new(),
+        };
         let (name, pods) = (selector.to_string(), names.into_iter().collect());
-        return Err(NoTraces::Ambiguous { name, pods });
+        return Err(NoTraces::Ambiguous { name, pods, uids });
     }
     let Some(name) = names.into_iter().next() else {
         let (name, looked) = (selector.to_string(), searched(traces));
