@@ -212,3 +212,99 @@ fn thresholds_of_a_refused_configuration_wait_for_its_correction() {
         assert!(text.starts_with(advice), "{field}: {thresholds}");
     }
 }
+
+#[test]
+fn what_is_left_of_an_ended_pod_is_no_trouble_of_it() {
+    for keeps_containers in [true, false] {
+        let folder = changed(|it| {
+            let status = &mut pod(it, "train-0")["status"];
+            status["phase"] = json!("Failed");
+            status["reason"] = json!("UnexpectedAdmissionError");
+            let uid = pod(it, "train-0")["metadata"]["uid"].clone();
+            let runtime = &mut it["runtime"]["found"]["value"];
+            if !keeps_containers {
+                let list = &mut runtime["containers"]["found"]["value"];
+                list.as_array_mut().expect("containers").retain(|it| it["podUid"] != uid);
+                let list = &mut runtime["sandboxes"]["found"]["value"];
+                list.as_array_mut().expect("sandboxes").retain(|it| it["uid"] != uid);
+            }
+        });
+        let ran = ask(&folder, "doctor ml/train-0");
+        assert_eq!(ran.code, 0, "{}", ran.text());
+        for words in ["the container keeps the device", "raise its memory limit", "cgroup-values"] {
+            assert!(!ran.text().contains(words), "{words}: {}", ran.text());
+        }
+        let words = "when a pod next requests devices";
+        let frees = ran.stderr.contains("a pod next requests devices");
+        assert!(frees, "{words}: {}", ran.text());
+    }
+}
+
+#[test]
+fn a_word_that_is_no_pod_leads_to_its_command() {
+    let folder = changed(|_| ());
+    for (line, hint) in [
+        ("doctor worker-3", "hint: kq doctor checks the node"),
+        ("doctor certificates", "hint: kq doctor has its result"),
+        ("doctor disk", "hint: kq doctor --snapshot s.json checks the disk"),
+        ("why kubelet", "hint: kq doctor has its result"),
+        ("why shop checkout-6d5f7", "hint: kq why shop/checkout-6d5f7 --snapshot s.json"),
+        ("doctor shop checkout-6d5f7", "hint: kq doctor shop/checkout-6d5f7 --snapshot s.json"),
+        ("why ml/train-0 -c train", "hint: kq why ml/train-0 --snapshot s.json, which is about"),
+        ("inspecti shop/train", "hint: kq gc explain shop/train --snapshot s.json"),
+        ("preempt explain FILE --static", "--static: there is no file FILE"),
+        ("preempt explain shop/cart-0 --static", "shop/cart-0 is already a pod of the node"),
+        ("gc explain train", "shop.example/train:cuda-11, shop.example/train:cuda-12"),
+    ] {
+        let ran = ask(&folder, line);
+        assert_eq!(ran.code, if line == "why kubelet" { 3 } else { 2 }, "{line}: {}", ran.text());
+        assert!(ran.stderr.contains(hint), "{line}: {}", ran.text());
+    }
+    for line in ["doctor --severity error", "doctor --check certificates"] {
+        let ran = ask(&folder, line);
+        assert!(!ran.stderr.contains("similar argument"), "{line}: {}", ran.text());
+    }
+    let ran = kq("doctor --watch --interval 5").run();
+    assert!(ran.stderr.contains("such as 5s"), "{}", ran.text());
+    assert_eq!(ask(&folder, "evict rank --signal nodefs").code, 0);
+}
+
+#[test]
+fn pods_that_were_not_read_are_unknown_not_absent() {
+    let folder = changed(|it| {
+        let tried = [json!({"source": "https://10.0.0.1:6443", "reason": "connection refused"})];
+        it["pods"] = json!({"found": null, "tried": tried});
+    });
+    let ran = ask(&folder, "doctor shop/cart-1");
+    assert_eq!(ran.code, 3, "{}", ran.text());
+    assert!(ran.stderr.contains("the pods of this node are unknown"), "{}", ran.text());
+    assert!(!ran.stderr.contains("no pod shop/cart-1"), "{}", ran.text());
+}
+
+#[test]
+fn two_pods_of_one_name_are_told_apart_by_uid() {
+    let folder = changed(|it| {
+        let mut second = pod(it, "cart-0").clone();
+        second["metadata"]["uid"] = json!("35fd43b3-61e6-44f0-8780-000000000002");
+        let pods = it["pods"]["found"]["value"]["pods"].as_array_mut().expect("pods");
+        let mut loaded = pods[0].clone();
+        loaded["pod"] = second;
+        pods.push(loaded);
+    });
+    for line in ["preempt why shop/cart-0", "doctor shop/cart-0"] {
+        let ran = ask(&folder, line);
+        assert_eq!(ran.code, 2, "{line}: {}", ran.text());
+        let uids = "use the UID: 35fd43b3-61e6-44f0-8780-94903fb5892b, 35fd43b3-61e6-44f0-8780-000000000002";
+        assert!(ran.stderr.contains(uids), "{line}: {}", ran.text());
+    }
+}
+
+#[test]
+fn a_signal_without_a_threshold_evicts_no_pod() {
+    let ran = kq("evict rank --signal pid.available --snapshot examples/night/worker-3.json").run();
+    assert!(!ran.stdout.contains("BEFORE"), "{}", ran.text());
+    assert!(ran.stdout.contains("FIRST      none; with a threshold ml/train-0"), "{}", ran.text());
+    let list = kq("devices list -o json --snapshot examples/devices/snapshot.json").run();
+    let answer: Value = serde_json::from_str(&list.stdout).expect("JSON");
+    assert!(!answer.to_string().contains("of 0 in use"), "{answer}");
+}
