@@ -14,6 +14,7 @@ use super::template::single_spaced;
 use kq_answer::{Basis, answer};
 use kq_k8s::version::KubeletVersion;
 use serde::Serialize;
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 /// The most bytes of a message that an answer repeats.
@@ -316,7 +317,8 @@ fn recognise_parted(text: &str) -> Result<Known, UnknownMessage> {
     let none = vec![false; is_blank.len()];
     let without = attempt(&none);
     // What a terminal parts anywhere fills its lines.
-    if score(&without) > score(&best) || is_filled(&lines) && score(&without) == score(&best) {
+    let order = compared(&without, &best).filter(|_| is_filled(&lines) || best.is_err());
+    if matches!(order, Some(Ordering::Greater | Ordering::Equal)) {
         (best, is_blank) = (without, none);
     }
     // Where a short line has both ends within words, one of them alone finds no more.
@@ -324,9 +326,10 @@ fn recognise_parted(text: &str) -> Result<Known, UnknownMessage> {
         for at in 0..is_blank.len().min(MOST_BREAKS) {
             let ends = at..(at + number).min(is_blank.len());
             let mut other = is_blank.clone();
-            other[ends].iter_mut().for_each(|it| *it = !*it);
+            other[ends.clone()].iter_mut().for_each(|it| *it = !*it);
             let found = attempt(&other);
-            if score(&found) > score(&best) {
+            let is_text = |at: usize| other[at] || is_text_of(&found, lines[at], lines[at + 1]);
+            if compared(&found, &best) == Some(Ordering::Greater) && { ends }.all(is_text) {
                 (best, is_blank) = (found, other);
             }
         }
@@ -334,11 +337,43 @@ fn recognise_parted(text: &str) -> Result<Known, UnknownMessage> {
     best
 }
 
-/// Returns how much of a text is found: messages that are explained count before those of which the place is known.
-fn score(known: &Result<Known, UnknownMessage>) -> (bool, usize) {
-    let Ok(known) = known else { return (false, 0) };
-    let literals = known.found.iter().map(|(_, found)| found.fit.literals).sum();
-    (!known.row().1.is_place, literals)
+/// Returns true if the word that two lines have together is text of a message that is found, or no two plain words: of a value, these
+/// would fit as one where a single word is wanted.
+fn is_text_of(known: &Result<Known, UnknownMessage>, line: &str, next: &str) -> bool {
+    let Ok(known) = known else { return false };
+    let next = next.trim_start();
+    let start = line.len()
+        - line.chars().rev().take_while(|c| c.is_alphanumeric()).map(char::len_utf8).sum::<usize>();
+    let end = next.find(|c: char| !c.is_alphanumeric()).unwrap_or(next.len());
+    let is_plain =
+        |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase());
+    if !is_plain(&line[start..]) || !is_plain(&next[..end]) {
+        return true;
+    }
+    let word = format!("{}{}", &line[start..], &next[..end]);
+    let spans =
+        known.found.iter().flat_map(|(at, it)| it.fit.spans.iter().map(move |span| (at, span)));
+    { spans }
+        .any(|(at, span)| known.texts[*at].get(span.clone()).is_some_and(|it| it.contains(&word)))
+}
+
+/// Returns how the messages that are found compare with those of another way to join the lines: `Greater` where there is more text of
+/// the same ones and of others, `None` where one of these is lost. Messages that are explained count before those of which the place
+/// is known.
+fn compared(
+    known: &Result<Known, UnknownMessage>,
+    before: &Result<Known, UnknownMessage>,
+) -> Option<Ordering> {
+    let (Ok(known), Ok(before)) = (known, before) else {
+        return Some(known.is_ok().cmp(&before.is_ok()));
+    };
+    let is_explained = |it: &Known| !it.row().1.is_place;
+    if is_explained(known) != is_explained(before) {
+        return Some(is_explained(known).cmp(&is_explained(before)));
+    }
+    let rows = |it: &Known| it.found.iter().map(|(_, it)| it.row).collect::<BTreeSet<usize>>();
+    let literals = |it: &Known| it.found.iter().map(|(_, it)| it.fit.literals).sum::<usize>();
+    rows(before).is_subset(&rows(known)).then(|| literals(known).cmp(&literals(before)))
 }
 
 /// Returns true if all lines but the last one are as wide as each other, and there are enough of them for it to be no accident.
@@ -1038,6 +1073,17 @@ mod tests {
             let found = explain_message(&trimmed).unwrap_or_else(|it| panic!("{it:?}: {trimmed}"));
             assert_eq!(found.go_function, whole.go_function, "{trimmed}");
         }
+    }
+
+    #[test]
+    fn two_words_of_a_value_are_not_one() {
+        let text = "E1127 10:11:12.123456 12345 kubelet.go:1634] \"Failed to start ContainerManager\"\nerr=\"failed to build map of \
+                    initial containers from runtime: failed to list all\ncontainers: rpc error: code = DeadlineExceeded desc = \
+                    context deadline\nexceeded\"";
+        let [found, whole] =
+            [text, &text.replace('\n', " ")].map(|it| explain_message(it).expect(it));
+        assert_eq!(found.go_function, whole.go_function);
+        assert_eq!(found.message, whole.message);
     }
 
     #[test]
