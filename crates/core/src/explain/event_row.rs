@@ -178,11 +178,13 @@ const COLUMNS: &[&str] = &[
 /// Returns true for the headings of a table of kubectl, and for the line below them.
 fn is_heading(text: &str) -> bool {
     let is_all = |is: &dyn Fn(&str) -> bool| text.split_whitespace().all(is);
-    let is_table = text.split_whitespace().nth(1).is_some();
-    let is_long = text.split_whitespace().nth(2).is_some();
-    is_table && is_all(&|word| COLUMNS.contains(&word))
-        || is_table && is_all(&|word| word.len() > 1 && word.bytes().all(|it| it == b'-'))
-        || is_long && text.bytes().all(|it| it.is_ascii_uppercase() || b" -()/".contains(&it))
+    let is_line = |word: &str| word.len() > 1 && word.bytes().all(|it| it == b'-');
+    match text.split_whitespace().take(3).count() {
+        0 | 1 => false,
+        _ if is_all(&|word| COLUMNS.contains(&word)) || is_all(&is_line) => true,
+        2 => false,
+        _ => text.bytes().all(|it| it.is_ascii_uppercase() || b" -()/".contains(&it)),
+    }
 }
 
 fn is_condition_status(word: &str) -> bool {
