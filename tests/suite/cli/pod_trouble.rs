@@ -308,3 +308,35 @@ fn a_signal_without_a_threshold_evicts_no_pod() {
     let answer: Value = serde_json::from_str(&list.stdout).expect("JSON");
     assert!(!answer.to_string().contains("of 0 in use"), "{answer}");
 }
+
+#[test]
+fn sentences_count_and_name_a_thing_once() {
+    let folder = changed(|it| {
+        it["devices"]["podResources"]["found"]["value"]["allocatable"]["found"]["value"]["devices"] =
+            json!([]);
+        pod(it, "scratch")["metadata"]["deletionTimestamp"] = json!("2026-11-22T01:00:00Z");
+    });
+    let ran = ask(&folder, "doctor -v");
+    for line in [
+        "its deletion should have ended 2h ago",
+        "source: kubelet: process 871\n",
+        "source: pods: 8 from the API server https://10.0.0.1:6443\n",
+        "source: device checkpoint: 1 entry from",
+        "source: pod resources: 1 pod from",
+        "no device of the resource is healthy",
+    ] {
+        assert!(ran.text().contains(line), "{line}: {}", ran.text());
+    }
+    // It asks the machine that it runs on.
+    assert!(!ran.text().contains("kq devices plugins"), "{}", ran.text());
+    let empty = changed(|it| {
+        it["pods"]["found"]["value"]["pods"] = json!([]);
+        let runtime = &mut it["runtime"]["found"]["value"];
+        for list in ["containers", "sandboxes"] {
+            runtime[list]["found"]["value"] = json!([]);
+        }
+    });
+    let ran = ask(&empty, "admit explain --kubelet-restart -o json");
+    assert!(ran.stdout.contains("there are no pods"), "{}", ran.text());
+    assert!(!ran.stdout.contains("all 0 pods"), "{}", ran.text());
+}
