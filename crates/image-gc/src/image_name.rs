@@ -303,7 +303,7 @@ mod tests {
             (
                 "ngnx",
                 "no image of this node is \"ngnx\"",
-                "there is docker.io/library/nginx:latest".to_owned(),
+                "there is docker.io/library/nginx:1.25, docker.io/library/nginx:latest".to_owned(),
             ),
             (
                 "shop.test:5000/web/frnt:v2",
