@@ -3,7 +3,7 @@
 use super::wording::count;
 use kq_admission::preemption::why::Cause;
 use kq_answer::Wording;
-use kq_output::units::{age, bytes};
+use kq_output::units::bytes;
 use serde::Serialize;
 
 /// The CPU quota of a container.
@@ -169,7 +169,7 @@ pub enum Stuck {
         message: Option<String>,
     },
     /// The pod has no running sandbox for this time.
-    #[text("pending for {time}, and the runtime has no sandbox of it", time = age_of(*seconds))]
+    #[text("pending for {seconds} s, and the runtime has no sandbox of it")]
     #[why(event: Some(event) => "{event}")]
     #[why("the kubelet mounts the volumes and sets up the network before the first container")]
     #[advice("read the kubelet's log: journalctl -u kubelet")]
@@ -205,7 +205,7 @@ pub enum Stuck {
         starts_again: bool,
     },
     /// The pod should have been gone for this time.
-    #[text("its deletion should have ended {time} ago", time = age_of(*seconds))]
+    #[text("its deletion should have ended {seconds} s ago")]
     #[why(
         "the kubelet removes the object when all containers have ended and the volumes are \
          unmounted; a finalizer keeps it too"
@@ -388,11 +388,6 @@ fn ended(cause: Cause) -> &'static str {
 
 fn joined<const N: usize>(said: [&str; N]) -> String {
     said.into_iter().filter(|it| !it.is_empty()).collect::<Vec<_>>().join(": ")
-}
-
-/// Returns a length of time as kubectl writes ages.
-fn age_of(seconds: i64) -> String {
-    age(seconds.saturating_mul(1_000_000_000))
 }
 
 fn count_restarts(restarts: i32) -> String {
