@@ -184,9 +184,12 @@ impl CgroupTree {
     /// Returns why a cgroup, or a file of one, could not be read. `at`: its path below the roots of the hierarchies.
     pub fn problem_at(&self, at: &str) -> Option<&FailedSource> {
         let layout = &self.layout;
+        let folder = |mount: &str| mount.rsplit_once('/').map(|(folder, _)| folder.to_owned());
         let is_at = |problem: &&FailedSource| {
+            let Some(mount) = problem.source.strip_suffix(at) else { return false };
+            // A controller has a link next to its hierarchy: `cpu` to `cpu,cpuacct`.
             let mut mounts = layout.controllers.values().chain(&layout.unified);
-            mounts.any(|mount| problem.source.strip_prefix(mount.as_str()) == Some(at))
+            mounts.any(|known| folder(known) == folder(mount))
         };
         self.problems.iter().find(is_at)
     }

@@ -108,7 +108,11 @@ const FACTS: &[Fact] = &[
         .metadata
         .name
         .clone()),
-    fact!("pods", "", |_| true, snapshot.pods, |pods| pods.pods.len().to_string()),
+    fact!("pods", "", |_| true, snapshot.pods, |pods| format!(
+        "{} from {}",
+        pods.pods.len(),
+        pods.source
+    )),
     fact!("events", "", |needs| needs.has(FactKey::Events), snapshot.events, |it| it
         .len()
         .to_string()),

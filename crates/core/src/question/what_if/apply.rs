@@ -315,8 +315,10 @@ fn flags(state: &mut NodeState, words: &[String], basis: &mut Basis) {
     if let Some(path) = config.and_then(|flag| flag.value.as_deref()).filter(|it| Some(*it) != read)
     {
         let text = match path {
-            "" => "the configuration of a kubelet without a file (--config=)".to_owned(),
-            path => format!("what {path} says, the file of --config, which kq does not read here"),
+            "" => "the configuration of a kubelet without a configuration file".to_owned(),
+            path => {
+                format!("what {path} says: kq does not read the configuration file that flags name")
+            }
         };
         let missing = Missing::new(MissingFact::KubeletConfig, text);
         basis.lack(missing.with_flags(["--kubelet-config"]));
