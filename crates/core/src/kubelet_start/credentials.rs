@@ -30,8 +30,8 @@ pub(super) enum Client {
 
 /// Returns true if the command line says that there is no kubeconfig.
 pub(super) fn says_none(process: Option<&KubeletProcess>) -> bool {
-    let flags = process.into_iter().flat_map(|process| &process.flags);
-    let last = flags.filter(|flag| flag.name == "kubeconfig").last();
+    let mut flags = process.into_iter().flat_map(|process| &process.flags);
+    let last = flags.rfind(|flag| flag.name == "kubeconfig");
     last.is_some_and(|flag| flag.value.as_deref() == Some(""))
 }
 
