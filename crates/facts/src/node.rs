@@ -244,7 +244,10 @@ impl Node {
     pub fn has_configuration(&self) -> bool {
         let hides = self.snapshot.kubelet.value().is_some_and(KubeletProcess::hides_flags);
         let is_hidden = self.is_config_of_process() && hides;
-        !self.config.value.is_null() && !is_hidden
+        // Of one that is refused as a whole, the kubelet that runs has not read a field.
+        let is_gate = |it: &RefusedConfig| matches!(it.error, DescribeError::Gates { .. });
+        let is_refused = self.refused.iter().any(|it| it.fields.is_empty() && !is_gate(it));
+        !self.config.value.is_null() && !is_hidden && !is_refused
     }
 
     /// Returns the unknown facts and irregularities of everything that a plan rests on, without those of

@@ -453,3 +453,16 @@ fn a_change_of_one_field_does_not_make_a_configuration_known() {
     assert_eq!(refused, ["OutOfpods"; 5], "{answer}");
     assert!(ran.stdout.contains("thresholds are unknown"), "{answer}");
 }
+
+#[test]
+fn a_configuration_that_is_refused_as_a_whole_is_unknown() {
+    let refused = |facts: &mut Value| {
+        let config = &mut facts["kubeletConfig"]["found"]["value"]["value"];
+        config["apiVersion"] = json!("kubelet.config.k8s.io/v9");
+    };
+    let ran = ask_at_night("cgroup diff", refused);
+    assert!(!ran.stdout.contains("DRIFT"), "{}", ran.text());
+    assert_eq!(ran.code, 3, "{}", ran.text());
+    let ran = ask_at_night("doctor shop/cart-0", refused);
+    assert!(!ran.stdout.contains("planned none"), "{}", ran.text());
+}

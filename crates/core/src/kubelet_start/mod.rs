@@ -168,7 +168,7 @@ pub struct StartExamination {
     pub gates: Option<FeatureGates>,
     /// The checks that were skipped.
     pub unknown: Vec<NotExamined>,
-    /// The state files that exist and could not be read, each with the reason.
+    /// The state files that are there and could not be judged, each with the reason.
     pub unreadable: Vec<String>,
     /// The container runtime was asked and did not answer, and its socket does not say why.
     pub is_runtime_silent: bool,

@@ -145,7 +145,9 @@ pub(super) fn cpu(start: &Start<'_>, found: &mut StartExamination) {
     match refusal {
         None => {}
         Some(StartError::File { refusal, .. }) if *refusal == CpuRefusal::ContainersNotKnown => {
-            found.skip("an invalid cpu_manager_state", "the containers of the runtime");
+            let reason =
+                "has the first layout, and the containers of the runtime that it names are unknown";
+            found.unreadable.push(format!("{} {reason}", file.name()));
         }
         Some(error) => {
             let error = format!("start cpu manager error: {error}");
