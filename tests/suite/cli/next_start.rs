@@ -274,7 +274,7 @@ pub fn ask_at_night(line: &str, change: impl FnOnce(&mut Value)) -> Ran {
     kq(&format!("{line} --snapshot s.json")).within(folder.path()).run()
 }
 
-const AT_A_START: [&str; 3] = [
+pub const AT_A_START: [&str; 3] = [
     "what-if kubelet-restart",
     "admit explain --kubelet-restart",
     "devices plan --kubelet-restart",

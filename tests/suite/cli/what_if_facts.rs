@@ -1,7 +1,7 @@
 //! What a what-if rests on: a fact that was not read is missing, a pod of another node does not count, and what the API server
 //! or the kubelet does whatever changes is no effect of the change.
 
-use super::next_start::{ask, ask_at_night};
+use super::next_start::{AT_A_START, ask, ask_at_night};
 use super::{Ran, folder_with, kq};
 use serde_json::{Value, json};
 
@@ -167,13 +167,6 @@ fn pods_that_run_and_are_in_no_list_are_missing_for_each_change() {
         assert!(missing(&ran).iter().any(|it| it == "pods"), "{line}: {}", ran.text());
     }
 }
-
-/// The commands that are asked about a start.
-const AT_A_START: [&str; 3] = [
-    "what-if kubelet-restart",
-    "admit explain --kubelet-restart",
-    "devices plan --kubelet-restart",
-];
 
 #[test]
 fn each_command_judges_a_start_alike() {
