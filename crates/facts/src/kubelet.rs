@@ -97,7 +97,8 @@ pub fn describe_kubelet(sources: KubeletSources<'_>) -> Result<Kubelet, Describe
     })
 }
 
-/// Returns the version and its source: a flag, the Node object, the running kubelet.
+/// Returns the version and its source: a flag, the running kubelet, the Node object. A kubelet that does not reach the API
+/// server leaves the version of its predecessor in the Node object.
 pub(super) fn given_version(
     flag: Option<KubeletVersion>,
     object: Option<(&str, &NodeObject)>,
@@ -106,13 +107,12 @@ pub(super) fn given_version(
     if let Some(version) = flag {
         return Some((version, Origin::Flag("--kubelet-version")));
     }
-    let of_object = object.and_then(|(file, object)| {
+    let of_program = program
+        .and_then(|(text, source)| Some((text.parse().ok()?, Origin::Source(source.clone()))));
+    of_program.or_else(|| {
+        let (file, object) = object?;
         let version = object.status.node_info.kubelet_version.parse().ok()?;
         Some((version, Origin::Source(file.to_owned())))
-    });
-    of_object.or_else(|| {
-        let (text, source) = program?;
-        Some((text.parse().ok()?, Origin::Source(source.clone())))
     })
 }
 
@@ -142,15 +142,15 @@ pub(super) fn warn_of_versions(
         return warnings.push(Warning::new(WarningCode::UnknownRules, text).about(reported));
     }
     let Some((running, source)) = program else { return };
-    if reported.is_empty() || reported == running.trim() {
+    let running = running.trim();
+    if reported.is_empty() || reported == running {
         return;
     }
     let text = format!(
-        "the kubelet's version is {reported} in {file}, and {} in {source}: kq follows {reported} \
-         (--kubelet-version chooses)",
-        running.trim()
+        "the kubelet's version is {running} in {source}, and {reported} in {file}: kq follows {running} \
+         (--kubelet-version chooses)"
     );
-    warnings.push(Warning::new(WarningCode::VersionsDiffer, text).about(reported));
+    warnings.push(Warning::new(WarningCode::VersionsDiffer, text).about(running));
 }
 
 /// Returns the gates of a configuration.

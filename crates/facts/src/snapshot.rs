@@ -176,12 +176,13 @@ impl Snapshot {
         })
     }
 
-    /// Returns the kubelet's version in its own words, for every answer in this order: of the Node object, else of the
-    /// running kubelet.
+    /// Returns the kubelet's version in its own words, for every answer in this order: of the running kubelet, else of the
+    /// Node object.
     pub fn kubelet_build(&self) -> Option<&str> {
         let object = self.node.value().map(|node| node.status.node_info.kubelet_version.as_str());
-        let own = self.kubelet_version.value().map(String::as_str);
-        object.filter(|version| !version.is_empty()).or(own)
+        let own = self.kubelet_version.value().map(|version| version.trim());
+        let is_read = |version: &&str| version.parse::<KubeletVersion>().is_ok();
+        own.filter(is_read).or(object.filter(|version| !version.is_empty()))
     }
 
     /// Returns the kubelet's version: the one that an option names, else the one of [`Snapshot::kubelet_build`].

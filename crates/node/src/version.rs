@@ -2,7 +2,7 @@
 //!
 //! kq executes no program of a node. The version is read from the program's file, which the kernel keeps while the
 //! kubelet runs; else from the kubelet's metrics, and from the package that installed the program. The Node object, which
-//! takes precedence over them, is another fact.
+//! has the version where none of them is read, is another fact.
 
 use super::config::KubeletServer;
 use kq_facts::kubelet_process::{KubeletProcess, Program};

@@ -1,6 +1,8 @@
 //! `kq version`
 
+use super::next_start::ask_at_night;
 use super::{folder_with, kq};
+use serde_json::{Value, json};
 use snapbox::str;
 
 #[test]
@@ -11,6 +13,20 @@ fn the_versions_of_a_node() {
     assert_eq!(versions["kubelet"]["name"], "kubelet");
     assert_eq!(versions["rules"]["newest"], "1.37");
     assert_eq!(versions["rules"]["used"], "1.36");
+}
+
+#[test]
+fn a_running_kubelet_counts_before_its_node_object() {
+    // It does not reach the API server since its upgrade.
+    let upgraded = ask_at_night("version -o json", |facts| {
+        facts["kubeletVersion"]["found"]["value"] = json!("v1.37.0");
+    });
+    assert_eq!(upgraded.code, 0, "{}", upgraded.text());
+    let versions: Value = upgraded.answer();
+    assert_eq!(versions["kubelet"]["version"], "v1.37.0");
+    assert_eq!(versions["rules"]["used"], "1.37");
+    assert_eq!(versions["warnings"][0]["code"], "versionsDiffer");
+    assert_eq!(versions["warnings"][0]["about"], "v1.37.0");
 }
 
 #[test]
