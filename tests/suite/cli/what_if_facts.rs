@@ -139,11 +139,15 @@ fn a_kubelet_without_a_client_cannot_ask_the_api_server() {
 
 #[test]
 fn a_configuration_file_that_was_not_read_is_missing() {
-    for flag in ["--config=/nope", "--config="] {
+    for flag in ["--config=/nope", "--config=", "--config-dir=/nope"] {
         let ran = ask_at_night(&format!("what-if flags {flag} -o json"), |_| {});
         assert_eq!(ran.code, 3, "{flag}: {}", ran.text());
         assert!(missing(&ran).iter().any(|it| it == "kubeletConfig"), "{flag}: {}", ran.text());
+        assert_eq!(ran.answer::<Value>()["kubeletStarts"], Value::Null, "{flag}");
     }
+    let ran = ask_at_night("what-if flags --root-dir=/nope", |_| {});
+    assert_eq!(ran.code, 3, "{}", ran.text());
+    assert!(ran.stdout.contains("could not be read (kq does not read /nope)"), "{}", ran.text());
 }
 
 #[test]

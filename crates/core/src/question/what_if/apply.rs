@@ -307,21 +307,40 @@ fn stop_reported(status: &mut PodStatus) {
     }
 }
 
-/// Adds flags to the kubelet's command line; each replaces those of the same name.
+/// Adds flags to the kubelet's command line; each replaces those of the same name. What they name is not read.
 fn flags(state: &mut NodeState, words: &[String], basis: &mut Basis) {
     let new = as_typed(words);
-    let read = state.on_disk.file.as_ref().map(|file| file.path.as_str());
-    let config = new.flags.iter().rfind(|flag| flag.name == "config");
-    if let Some(path) = config.and_then(|flag| flag.value.as_deref()).filter(|it| Some(*it) != read)
-    {
-        let text = match path {
-            "" => "the configuration of a kubelet without a configuration file".to_owned(),
-            path => {
-                format!("what {path} says: kq does not read the configuration file that flags name")
-            }
-        };
-        let missing = Missing::new(MissingFact::KubeletConfig, text);
+    let before = state.on_disk.process.as_ref().map(KubeletProcess::interpreted);
+    let before = before.unwrap_or_default();
+    let read = state.on_disk.file.as_ref().map(|file| file.path.clone());
+    let named = |name: &str, before: Option<String>| {
+        let flag = new.flags.iter().rfind(|flag| flag.name == name)?;
+        flag.value.clone().filter(|path| Some(path) != before.as_ref())
+    };
+    let config = named("config", before.config.or(read)).map(|path| match &*path {
+        "" => "the configuration of a kubelet without a configuration file".to_owned(),
+        path => {
+            format!("what {path} says: kq does not read the configuration file that flags name")
+        }
+    });
+    let drop_ins = named("config-dir", before.config_dir).map(|path| match &*path {
+        "" => "the configuration of a kubelet without drop-in files".to_owned(),
+        path => {
+            format!("what the files in {path} say: kq does not read the folder that flags name")
+        }
+    });
+    for text in config.into_iter().chain(drop_ins) {
+        let missing = Missing::new(MissingFact::KubeletConfig, text.clone());
         basis.lack(missing.with_flags(["--kubelet-config"]));
+        state.unread.push(text);
+    }
+    if let Some(folder) = named("root-dir", before.root_dir)
+        && let Some(known) = &mut state.snapshot.state_files
+    {
+        for text in known.files.values_mut() {
+            *text = Text::Unreadable(format!("kq does not read {folder}"));
+        }
+        known.folder = folder;
     }
     match &mut state.on_disk.process {
         Some(process) => {

@@ -63,7 +63,10 @@ pub fn start(before: &NodeState, after: &mut NodeState, basis: &mut Basis) -> St
     }
     let mut start = start;
     start.add_writes(&writes);
-    if let Some(unknown) = policy_change(before, after).filter(|_| start.starts == Some(true)) {
+    let unread = after.unread.first().cloned();
+    let unread = unread.map(|reason| StartFinding::Unknown { reason, text: None });
+    let unknown = unread.or_else(|| policy_change(before, after));
+    if let Some(unknown) = unknown.filter(|_| start.starts == Some(true)) {
         start.starts = None;
         start.findings.push((unknown, None));
     }

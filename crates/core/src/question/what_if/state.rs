@@ -34,6 +34,8 @@ pub struct NodeState {
     knows_config: bool,
     /// No configuration was found, so the defaults apply.
     pub has_assumed_config: bool,
+    /// What the next start reads and kq did not.
+    pub unread: Vec<String>,
     /// How many of the listed pods are of other nodes, and were left out.
     pub elsewhere: usize,
 }
@@ -76,6 +78,7 @@ impl NodeState {
             on_disk,
             knows_config,
             has_assumed_config: false,
+            unread: Vec::new(),
             elsewhere,
         };
         let recorded = state.snapshot.kubelet_config.value();
