@@ -47,7 +47,16 @@ impl Explanation {
             count => format!(" after the kubelet killed {count} pods for it (kq preempt explain)"),
         };
         match refusals.as_slice() {
-            [] => Headline::good("admitted", format!("{pod}: admitted on {node}{after}")),
+            [] => {
+                let mut checks = self.checks.iter();
+                match checks.find(|it| it.result == CheckResult::Unknown) {
+                    None => Headline::good("admitted", format!("{pod}: admitted on {node}{after}")),
+                    Some(Check { check, because, .. }) => Headline::new(
+                        "unknown",
+                        format!("{pod}: not known whether {node} admits it: {check}: {because}"),
+                    ),
+                }
+            }
             [Refusal { reason, message, .. }] => {
                 let text = format!("{pod}: refused by {node}{after}: {reason}: {message}");
                 Headline::new("refused", text)
@@ -74,7 +83,7 @@ pub struct Explanation {
     /// The pod, as NAMESPACE/NAME.
     pub pod: String,
     pub node: String,
-    /// The kubelet admits the pod.
+    /// The kubelet admits the pod, as far as is known: a check can be UNKNOWN.
     pub admitted: bool,
     /// The kubelet's refusal; of several, one, in no fixed order.
     pub refusals: Vec<Refusal>,
@@ -120,6 +129,8 @@ pub enum CheckResult {
     Fail,
     /// An earlier check refused the pod.
     Skipped,
+    /// A fact that decides is missing.
+    Unknown,
 }
 
 /// A compared resource: thousandths of a CPU, bytes or whole units.

@@ -21,6 +21,7 @@ fn result(result: CheckResult) -> (&'static str, Tone) {
         CheckResult::Pass => ("pass", Tone::Good),
         CheckResult::Fail => ("FAIL", Tone::Bad),
         CheckResult::Skipped => ("-", Tone::Nothing),
+        CheckResult::Unknown => ("unknown", Tone::Doubtful),
     }
 }
 

@@ -34,12 +34,7 @@ impl Headline {
     /// Returns the sentence of an answer with this basis: what was not known takes the comfort away, and a node without a
     /// kubelet comes first.
     pub fn with(self, basis: &Basis) -> Self {
-        match basis.missing.len() {
-            _ if basis.lacks_kubelet => Self {
-                text: format!("no kubelet was found; {}", self.text),
-                comforts: false,
-                ..self
-            },
+        let told = match basis.missing.len() {
             missing @ 1.. if self.comforts => {
                 let lacks = if missing == 1 { "is" } else { "are" };
                 let missing = counted(missing, "fact");
@@ -47,6 +42,14 @@ impl Headline {
                 Self::new("incomplete", text)
             }
             _ => self,
+        };
+        match basis.lacks_kubelet {
+            true => Self {
+                text: format!("no kubelet was found; {}", told.text),
+                comforts: false,
+                ..told
+            },
+            false => told,
         }
     }
 

@@ -121,6 +121,12 @@ impl NodeStatus {
         let known = |it: &PressureCondition| matches!(status(it), Some("True" | "False"));
         (short, all.into_iter().filter(|it| !known(it)).collect())
     }
+
+    /// Returns the pressures that are there, and neither `True` nor `False`.
+    pub fn undetermined_pressure(&self) -> impl Iterator<Item = &str> {
+        let of_pressure = self.conditions.iter().filter(|it| it.kind.ends_with("Pressure"));
+        of_pressure.filter(|it| it.status == "Unknown").map(|it| it.kind.as_str())
+    }
 }
 
 fn pressure<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<NodeCondition>, D::Error> {

@@ -2,7 +2,7 @@
 //! or the kubelet does whatever changes is no effect of the change.
 
 use super::next_start::{AT_A_START, ask, ask_at_night};
-use super::{Ran, folder_with, kq};
+use super::{Ran, folder_with, kq, repository};
 use serde_json::{Value, json};
 
 /// A fact for which its source failed.
@@ -189,4 +189,112 @@ fn each_command_judges_a_start_alike() {
         assert_eq!(ran.code, 1, "{line}: {}", ran.text());
         assert!(ran.text().contains("Expected capacity >= reservation"), "{line}: {}", ran.text());
     }
+}
+
+#[test]
+fn pods_that_cannot_be_ranked_may_each_be_evicted() {
+    let ran = ask_at_night("what-if disk 97 -o json", |facts| facts["statsSummary"] = failed());
+    let answer: Value = ran.answer();
+    // A critical pod is never evicted.
+    let text = answer["headline"]["text"].to_string();
+    assert!(text.contains("1 of 8 pods stays, 7 pods may end"), "{answer}");
+}
+
+#[test]
+fn one_pod_is_evicted_before_the_disk_is_measured_again() {
+    let answer: Value = ask_at_night("what-if disk 97 -o json", |_| {}).answer();
+    assert_eq!(outcome(&answer, "batch/report-day"), "evicted", "{answer}");
+    // What the first pod frees is enough for both file systems.
+    assert_eq!(outcome(&answer, "batch/scratch"), "kept", "{answer}");
+}
+
+#[test]
+fn a_running_kubelet_of_unknown_version_may_refuse_its_configuration() {
+    for line in AT_A_START {
+        let ran = ask_at_night(line, |facts| {
+            facts["kubeletVersion"] = failed();
+            facts["node"]["found"]["value"]["status"]["nodeInfo"]["kubeletVersion"] = json!("");
+        });
+        assert_eq!(ran.code, 3, "{line}: {}", ran.text());
+        assert!(ran.text().contains("its version is unknown"), "{line}: {}", ran.text());
+    }
+}
+
+#[test]
+fn pressure_that_the_node_object_does_not_know_is_unknown() {
+    for line in ["admit explain shop/cart-0", "what-if kubelet-restart"] {
+        let silent = |facts: &mut Value| {
+            let conditions = &mut facts["node"]["found"]["value"]["status"]["conditions"];
+            *conditions = json!([{"type": "MemoryPressure", "status": "Unknown"},
+                {"type": "DiskPressure", "status": "Unknown"}, {"type": "PIDPressure", "status": "Unknown"}]);
+        };
+        let ran = ask_at_night(line, |facts| {
+            silent(facts);
+            facts["statsSummary"] = failed();
+        });
+        assert_eq!(ran.code, 3, "{line}: {}", ran.text());
+        let text = "whether the node is under pressure: MemoryPressure";
+        assert!(ran.text().contains(text), "{line}: {}", ran.text());
+        // What was measured is known.
+        assert_eq!(ask_at_night(line, silent).code, 0, "{line}");
+    }
+}
+
+#[test]
+fn an_unknown_configuration_may_allow_a_sysctl() {
+    let ran = ask_at_night("admit explain shop/cart-0 -o json", |facts| {
+        facts["kubeletConfig"] = failed();
+        let pods = facts["pods"]["found"]["value"]["pods"].as_array_mut().expect("pods");
+        for pod in pods {
+            pod["pod"]["spec"]["securityContext"] =
+                json!({"sysctls": [{"name": "net.core.somaxconn", "value": "1024"}]});
+        }
+    });
+    assert_eq!(ran.code, 3, "{}", ran.text());
+    assert!(ran.text().contains("whether allowedUnsafeSysctls allows net.core.somaxconn"));
+}
+
+/// Asks about a node whose machine and state files are not known.
+fn ask_of_files(line: &str, config: &str) -> Ran {
+    let case = repository().join("tests/cases/admit-cpu-manager");
+    let file = |name: &str| std::fs::read_to_string(case.join(name)).expect("a file of the case");
+    let files = ["odd.yaml", "node.json", "pods.json"].map(|name| (name, file(name)));
+    let folder = folder_with(&files);
+    std::fs::write(folder.path().join("config.yaml"), config).expect("a file");
+    let node = "--node-file node.json --pods pods.json --kubelet-config config.yaml";
+    kq(&format!("{line} {node}")).within(folder.path()).run()
+}
+
+const STATIC_CPU: &str = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n\
+                          cpuManagerPolicy: static\nreservedSystemCPUs: \"0\"\n";
+
+#[test]
+fn a_pod_is_not_admitted_to_cpus_that_are_not_known() {
+    let ran = ask_of_files("admit explain odd.yaml", STATIC_CPU);
+    assert_eq!(ran.code, 3, "{}", ran.text());
+    let line = ran.stdout.lines().next().unwrap_or_default();
+    assert!(line.contains("not known whether"), "{}", ran.text());
+    let placement = ran.stdout.lines().find(|line| line.starts_with("placement"));
+    assert!(placement.is_some_and(|line| line.contains(" unknown ")), "{}", ran.text());
+    let ran = ask_of_files("what-if add odd.yaml", STATIC_CPU);
+    assert_eq!(ran.code, 1, "{}", ran.text());
+    assert!(ran.stdout.contains("starts or refused"), "{}", ran.text());
+}
+
+#[test]
+fn state_files_that_are_not_known_may_have_other_reservations() {
+    let same = ask_of_files("what-if set maxPods=60", STATIC_CPU);
+    assert_eq!(same.code, 0, "{}", same.text());
+    for field in ["cpuManagerPolicyOptions.strict-cpu-reservation=true", "reservedSystemCPUs=0-1"] {
+        let ran = ask_of_files(&format!("what-if set {field}"), STATIC_CPU);
+        assert_eq!(ran.code, 3, "{field}: {}", ran.text());
+        assert!(ran.text().contains("cpu_manager_state is not known"), "{field}: {}", ran.text());
+    }
+}
+
+#[test]
+fn a_resize_below_the_request_names_the_request() {
+    let ran = ask_at_night("what-if resize shop/cart-0 memory-limit=1Mi", |_| {});
+    assert_eq!(ran.code, 2, "{}", ran.text());
+    assert!(ran.stderr.contains("set the request too: memory=1Mi"), "{}", ran.text());
 }

@@ -59,6 +59,7 @@ pub fn kubelet_start(node: &Node) -> KubeletStart {
     let on_disk = node.config_on_disk();
     let examination = examine_start(&node.snapshot, &node.overrides, on_disk);
     let mut start = KubeletStart::of(&examination, node.kubelet.version);
+    start.doubt_version(&node.snapshot, &node.overrides);
     start.add_writes(&writes_before_end(&node.snapshot, &node.overrides, &examination));
     if !knows_config(on_disk) {
         let reason = match node.missing_config().next() {
@@ -122,6 +123,23 @@ impl KubeletStart {
         (self.starts == Some(false)).then(|| self.sentence(version))
     }
 
+    /// Leaves the start open where a kubelet runs whose version could not be read.
+    pub fn doubt_version(&mut self, snapshot: &Snapshot, overrides: &Overrides) {
+        let is_unread =
+            snapshot.kubelet.found.is_some() && snapshot.version_of(overrides).is_none();
+        if is_unread && self.starts == Some(true) {
+            let reason = "the gates, flags and fields that this kubelet rejects: its version is unknown \
+                          (--kubelet-version VERSION)";
+            self.doubt(reason.to_owned());
+        }
+    }
+
+    /// Leaves the start open.
+    pub fn doubt(&mut self, reason: String) {
+        self.findings.push((StartFinding::Unknown { reason, text: None }, None));
+        self.starts = None;
+    }
+
     /// Adds what the kubelet has written before the problem that ends its start.
     pub fn add_writes(&mut self, written: &[StartWrite]) {
         for (finding, _) in &mut self.findings {
@@ -162,7 +180,12 @@ impl KubeletStart {
         // A kubelet that does not start does not start with less, either.
         let ends = problems().any(|problem| problem.certainty == Certainty::Certain);
         let is_of_start = |finding: &StartFinding| {
-            matches!(finding, StartFinding::Ignores { .. } | StartFinding::OtherDriver { .. })
+            matches!(
+                finding,
+                StartFinding::Ignores { .. }
+                    | StartFinding::OtherDriver { .. }
+                    | StartFinding::Warns { .. }
+            )
         };
         let warnings = examination.warnings.iter().filter(|_| !is_unknown);
         let warnings = warnings.map(StartFinding::of_warning);

@@ -306,6 +306,9 @@ pub enum OpenCause {
          unknown"
     )]
     Usage,
+    /// The order of eviction is unknown.
+    #[text("which pods the kubelet evicts is unknown")]
+    Rank,
     /// The images and dead containers that go before it free enough or not.
     #[text(
         "the kubelet removes dead containers and unused images first, and it is unknown whether \

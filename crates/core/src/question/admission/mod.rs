@@ -231,13 +231,19 @@ impl AdmissionNode {
 
     /// Returns the kubelet's first check: pressure on the node.
     pub fn pressure(&self, pod: &Pod, basis: &mut Basis) -> Result<EarlierCheck, Failure> {
-        let (short, unknown) = self.object()?.status.pressure();
+        let status = &self.object()?.status;
+        let (short, unknown) = status.pressure();
         let names = |conditions: &[PressureCondition]| {
             conditions.iter().map(|it| it.as_str()).collect::<Vec<_>>().join(", ")
         };
         if !unknown.is_empty() {
-            let unknown = names(&unknown);
-            basis.assume(format!("no {unknown}: not in the Node object"));
+            match start_pressure::undetermined(status) {
+                Some(missing) if !start_pressure::are_measured(&self.node)? => basis.lack(missing),
+                Some(_) => {}
+                None => {
+                    basis.assume(format!("no {}: not in the Node object", names(&unknown)));
+                }
+            }
         }
         basis.lack_all(start_pressure::unreported(self, pod, &short));
         let admission = admit_under_pressure(&short, pod, &self.node.kubelet.rules);

@@ -9,6 +9,7 @@ use kq_answer::{Basis, Failure, Missing, MissingFact};
 use kq_eviction::{admit_under_pressure, node_conditions, observe};
 use kq_facts::kubelet_config::PressureCondition;
 use kq_facts::node::Node;
+use kq_facts::node_object::NodeStatus;
 use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::pod::Pod;
 
@@ -30,18 +31,19 @@ pub fn start_pressure(
             let text = "whether a starting kubelet finds pressure and refuses pods: its thresholds are unknown";
             let missing = Missing::new(MissingFact::Pressure, text);
             basis.lack(missing.with_flags(["--kubelet-config"]));
-        } else if node.eviction_thresholds()? != about.before().eviction_thresholds()? {
+        } else if has_new_threshold(node, about.before())? {
             let text = "whether a starting kubelet finds pressure and refuses or evicts pods: its thresholds change, and the \
                         node was not measured";
             basis.lack(Missing::new(MissingFact::Pressure, text));
         }
-        let (short, _) = about.object()?.status.pressure();
+        let status = &about.object()?.status;
+        let (short, absent) = status.pressure();
         let names: Vec<&str> = short.iter().map(|it| it.as_str()).collect();
         let names = if names.is_empty() { "no pressure".to_owned() } else { names.join(", ") };
         let unknown = if node.lacks_config() { "thresholds" } else { "stats" };
-        basis.assume(format!(
-            "a starting kubelet finds {names}, like the Node object: its {unknown} are unknown"
-        ));
+        let like = if absent.is_empty() { ", like the Node object" } else { "" };
+        basis.assume(format!("a starting kubelet finds {names}{like}: its {unknown} are unknown"));
+        basis.lack_all(undetermined(status));
         found.extend(short.into_iter().filter(|it| !found.contains(it)).collect::<Vec<_>>());
         return Ok(found);
     }
@@ -52,6 +54,20 @@ pub fn start_pressure(
         );
     }
     Ok(found)
+}
+
+/// Returns what is missing where the Node object says of a pressure that it is unknown, as after a kubelet that was silent.
+pub fn undetermined(status: &NodeStatus) -> Option<Missing> {
+    let kinds: Vec<&str> = status.undetermined_pressure().collect();
+    let text = format!("whether the node is under pressure: {} is Unknown", kinds.join(", "));
+    let missing = Missing::new(MissingFact::Pressure, text);
+    (!kinds.is_empty()).then(|| missing.with_flags(["--stats", "--node-file"]))
+}
+
+/// Returns true if a node has a threshold that it did not have.
+fn has_new_threshold(node: &Node, before: &Node) -> Result<bool, Failure> {
+    let known = before.eviction_thresholds()?;
+    Ok(node.eviction_thresholds()?.iter().any(|it| !known.contains(it)))
 }
 
 /// Returns what is not known of the admission of a pod: a threshold is measured as crossed, the Node object does not report
@@ -83,7 +99,7 @@ pub fn unreported(
 }
 
 /// Returns true if each signal with a threshold was measured, and the thresholds are known.
-fn are_measured(node: &Node) -> Result<bool, Failure> {
+pub fn are_measured(node: &Node) -> Result<bool, Failure> {
     if node.lacks_config() {
         return Ok(false);
     }

@@ -3,7 +3,7 @@
 
 use super::AdmissionNode;
 use kq_admission::{CheckReason, EarlierCheck, Refusal};
-use kq_answer::Basis;
+use kq_answer::{Basis, Missing, MissingFact};
 use kq_k8s::pod::Pod;
 use kq_k8s::sysctl::{
     FORBIDDEN_REASON, ForbiddenSysctl, SysctlAllowlist, depends_on_kernel, sysctls,
@@ -57,7 +57,18 @@ impl AdmissionNode {
         // The safe sysctls alone are always a list.
         let list = list.unwrap_or_default();
         let has_more = node.kubelet.rules.has_more_safe_sysctls();
-        SysctlAdmission { list: if has_more { list.with_later() } else { list } }
+        let admission = SysctlAdmission { list: if has_more { list.with_later() } else { list } };
+        if node.lacks_config() {
+            let forbidden = |pod: &&Pod| match admission.list.admit(pod) {
+                Err(ForbiddenSysctl::NotAllowed { name }) => Some(name),
+                _ => None,
+            };
+            basis.lack_all(pods.iter().find_map(forbidden).map(|name| {
+                let text = format!("whether allowedUnsafeSysctls allows {name}");
+                Missing::new(MissingFact::KubeletConfig, text).with_flags(["--kubelet-config"])
+            }));
+        }
+        admission
     }
 }
 

@@ -649,7 +649,11 @@ fn resize(state: &mut NodeState, change: &Change, resize: &Resize) -> Result<Str
             let failure = Failure::usage(anyhow!(
                 "{change}: {name}: the request {request} is above the limit {limit}"
             ));
-            return Err(failure.hint(format!("set the limit too: {name}-limit={request}")));
+            let other = match resize.amounts.contains_key(name.as_str()) {
+                true => format!("set the limit too: {name}-limit={request}"),
+                false => format!("set the request too: {name}={limit}"),
+            };
+            return Err(failure.hint(other));
         }
     }
     let is_other_class = computed_qos_class(pod, gates) != class;

@@ -8,7 +8,8 @@ use crate::question::image_gc::{ImageGcOptions, Trigger, image_gc_plan};
 use crate::question::measured::stats;
 use crate::question::reclaim::{NodeReclaim, Sufficiency, node_reclaim, removes_images};
 use crate::what_if::change::Change;
-use crate::what_if::{OpenCause, PodResult};
+use crate::what_if::{OpenCause, PodOutcome, PodResult};
+use kq_admission::qualified;
 use kq_answer::{Basis, Failure, Missing, MissingFact};
 use kq_facts::filesystems::FolderRole;
 use kq_facts::kubelet::KubeletStart;
@@ -17,6 +18,7 @@ use kq_facts::lookup::Lookup;
 use kq_facts::node::Node;
 use kq_k8s::duration::GoDuration;
 use kq_k8s::pod::ResourceName;
+use kq_k8s::priority::is_critical_pod;
 use kq_k8s::quantity::Quantity;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -75,11 +77,13 @@ impl Transition<'_> {
                 Ok(rank) => rank,
                 Err(failure) => {
                     basis.lack(unknown(failure.reason()));
+                    leave_open(about, effects);
                     continue;
                 }
             };
-            if rank.items.is_empty() {
+            if rank.items.is_empty() && !rank.basis.missing.is_empty() {
                 basis.lack_all(rank.basis.missing.iter().map(|it| unknown(it.to_string())));
+                leave_open(about, effects);
             }
             // Freed disk space helps both signals of a file system.
             if under.replace(rank.condition) != Some(rank.condition) {
@@ -88,8 +92,9 @@ impl Transition<'_> {
             let left = rank.items.iter().filter(|item| !item.critical);
             let names = left.map(|item| (item.pod.to_string(), item.usage));
             let left: Vec<_> = names.filter(|(name, _)| !gone.contains(name)).collect();
-            // Another threshold, with what is to be reclaimed at least, may want more than this one.
-            let mut is_wanted = sufficiency == Some(Sufficiency::NotEnough);
+            // Another threshold, with what is to be reclaimed at least, may want more than this one: one pod is evicted before
+            // the kubelet measures again.
+            let mut is_wanted = sufficiency == Some(Sufficiency::NotEnough) && place == 0;
             for (name, usage) in left {
                 if !is_wanted && freed.is_some_and(|freed| freed >= missing) {
                     break;
@@ -241,6 +246,20 @@ impl Transition<'_> {
         let available = disk.available_bytes.saturating_add(freed);
         disk.available_bytes = available.min(disk.capacity_bytes);
         state.node().ok()
+    }
+}
+
+/// Leaves open which of the pods are evicted, of those that the kubelet evicts.
+fn leave_open(about: &AdmissionNode, effects: &mut PodEffects) {
+    let pods = about.node.allocated_pods();
+    let spared = pods.iter().filter(|pod| is_critical_pod(pod)).map(|pod| qualified(pod));
+    let spared: BTreeSet<String> = spared.collect();
+    let stays = |it: &&mut PodOutcome| it.result == PodResult::Kept && it.or_else.is_empty();
+    for outcome in effects.outcomes.iter_mut().filter(stays) {
+        if !spared.contains(&outcome.pod) {
+            outcome.or_else.push(PodResult::Evicted);
+            outcome.depends_on = Some(OpenCause::Rank.to_string());
+        }
     }
 }
 

@@ -97,7 +97,7 @@ pub fn what_if(
     let restarts = changes.iter().any(Change::restarts_kubelet);
     let mut items = Vec::new();
     let start = match restarts {
-        true => start::start(before, &mut after, &mut basis),
+        true => start::start(before, &mut after, changes.iter().any(Change::reboots), &mut basis),
         false => start::Start::default(),
     };
     let starts = start.starts;
@@ -135,10 +135,11 @@ pub fn what_if(
     }
     let (mut pods, mut values, mut knows_pods) = (Vec::new(), Vec::new(), true);
     if starts != Some(false) {
+        let lacking = basis.missing.len();
         match transition.pods(&mut basis) {
             Ok(PodEffects { outcomes, findings, .. }) => {
                 items.extend(findings);
-                items.extend(summary(&outcomes));
+                items.extend(summary(&outcomes).filter(|_| basis.missing.len() == lacking));
                 pods = outcomes;
             }
             Err(failure) => {

@@ -14,7 +14,7 @@ use crate::what_if::{
 };
 use kq_admission::preemption::{ReadmissionResult, StoppedContainers};
 use kq_admission::{qualified, untolerated_taint};
-use kq_answer::{Basis, Failure, Subject};
+use kq_answer::{Basis, Failure, MissingFact, Subject};
 use kq_facts::checkpoint::StateFile;
 use kq_facts::workloads::pod_id;
 use kq_k8s::pod::{Container, ContainerState, ContainerStatus, Pod};
@@ -62,6 +62,7 @@ impl Transition<'_> {
         };
         self.lack_unknown_pods(basis);
         self.resized(&mut effects.outcomes);
+        leave_unplaced_open(&mut effects.outcomes, basis);
         self.evictions(&about, &mut effects, basis)?;
         if !self.restarts {
             self.next_start(&mut effects)?;
@@ -372,6 +373,18 @@ impl Transition<'_> {
             PodResult::Starts => PodFate::Starts {},
         };
         Some(Effect::new(subject, WhatIfRule::Pod(fate)))
+    }
+}
+
+/// Leaves open whether pods are refused whose CPUs and NUMA nodes are not known.
+fn leave_unplaced_open(outcomes: &mut [PodOutcome], basis: &Basis) {
+    for missing in basis.missing.iter().filter(|it| it.fact == MissingFact::Placement) {
+        let is_of = |it: &&mut PodOutcome| missing.about.as_deref() == Some(&*it.pod);
+        let stays = |it: &&mut PodOutcome| !it.result.is_lost() && it.or_else.is_empty();
+        for outcome in outcomes.iter_mut().filter(is_of).filter(stays) {
+            outcome.or_else.push(PodResult::Refused);
+            outcome.depends_on = Some(missing.text.clone());
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use super::state::NodeState;
 use crate::kubelet_start::{StartFinding, StartWrite};
 use crate::question::start::{KubeletStart, writes_before_end};
 use crate::what_if::{Effect, WhatIfRule};
-use kq_answer::{Basis, Subject};
+use kq_answer::{Basis, Missing, MissingFact, Subject};
 use kq_facts::checkpoint::StateFile;
 use kq_facts::checkpoint::cpu_manager::CpuRefusal;
 use kq_facts::checkpoint::memory_manager::MemoryRefusal;
@@ -12,6 +12,7 @@ use kq_facts::found_node::asks_runtime_for_driver;
 use kq_facts::host::Text;
 use kq_facts::kubelet_config::Source;
 use kq_facts::kubelet_process::DEFAULT_ROOT_DIR;
+use kq_facts::node::Node;
 use kq_facts::runtime::RuntimeVersion;
 use kq_k8s::version::KubeletVersion;
 
@@ -27,7 +28,7 @@ pub struct Start {
 }
 
 /// Simulates the start of the kubelet.
-pub fn start(before: &NodeState, after: &mut NodeState, basis: &mut Basis) -> Start {
+pub fn start(before: &NodeState, after: &mut NodeState, reboots: bool, basis: &mut Basis) -> Start {
     if !after.knows_files() && !after.has_assumed_config {
         basis.assume(match after.read_as() {
             Some(Source::Configz) => {
@@ -52,7 +53,8 @@ pub fn start(before: &NodeState, after: &mut NodeState, basis: &mut Basis) -> St
     }
     let writes = writes_before_end(&after.snapshot, &after.overrides, &examination);
     let version = after.snapshot.version_of(&after.overrides).unwrap_or(KubeletVersion::ASSUMED);
-    let start = KubeletStart::of(&examination, version);
+    let mut start = KubeletStart::of(&examination, version);
+    start.doubt_version(&after.snapshot, &after.overrides);
     let skipped = start.not_examined.iter().map(|it| format!("{} ({})", it.what, it.fact));
     let skipped: Vec<String> = skipped.collect();
     if !skipped.is_empty() {
@@ -61,14 +63,15 @@ pub fn start(before: &NodeState, after: &mut NodeState, basis: &mut Basis) -> St
             skipped.join("; ")
         ));
     }
-    let mut start = start;
     start.add_writes(&writes);
-    let unread = after.unread.first().cloned();
-    let unread = unread.map(|reason| StartFinding::Unknown { reason, text: None });
-    let unknown = unread.or_else(|| policy_change(before, after));
-    if let Some(unknown) = unknown.filter(|_| start.starts == Some(true)) {
-        start.starts = None;
-        start.findings.push((unknown, None));
+    if start.starts == Some(true) {
+        let other_memory = reboots.then(|| other_memory(after)).flatten();
+        if let Some(reason) = after.unread.first().cloned().or(other_memory) {
+            start.doubt(reason);
+        } else if let Some(unknown) = state_change(before, after) {
+            start.starts = None;
+            start.findings.push((unknown, None));
+        }
     }
     let findings = start.findings.into_iter().map(|(finding, source): (StartFinding, _)| {
         let effect = Effect::new(Subject::Node, WhatIfRule::KubeletStart(finding));
@@ -106,6 +109,11 @@ pub(super) fn take_driver(before: &NodeState, after: &mut NodeState, basis: &mut
             );
         }
         Some(false) => {}
+        None if after.snapshot.runtime.has_failed() => {
+            let text = "whether cgroupDriver counts: the driver that the container runtime reports goes before it, and it did \
+                        not answer";
+            basis.lack(Missing::new(MissingFact::CgroupDriver, text));
+        }
         None => basis.assume(
             "the runtime does not report its cgroup driver, as containerd before 2.0: cgroupDriver in the \
              configuration counts"
@@ -114,9 +122,23 @@ pub(super) fn take_driver(before: &NodeState, after: &mut NodeState, basis: &mut
     }
 }
 
-/// Returns how the start ends where a manager has another policy than before, and its state file, which is not known, is the
-/// one that the other policy wrote.
-fn policy_change(before: &NodeState, after: &NodeState) -> Option<StartFinding> {
+/// Returns why a start after a boot is open: the static memory manager compares the memory of the NUMA nodes with that of the boot
+/// before, byte by byte (`areMachineStatesEqual`, `pkg/kubelet/cm/memorymanager/policy_static.go`).
+fn other_memory(after: &NodeState) -> Option<String> {
+    let node = after.node().ok()?;
+    let file = after.snapshot.state_files.as_ref()?.get(StateFile::Memory.name());
+    let is_compared = node.config().memory_manager_policy == "Static"
+        && matches!(file, Some(Text::Read(_) | Text::Unreadable(_)));
+    is_compared.then(|| {
+        "memory_manager_state has the memory that the kernel left at this boot: a kubelet that finds other amounts after the next one \
+         exits (a real node had 8 KiB less)"
+            .to_owned()
+    })
+}
+
+/// Returns how the start ends where a manager has another policy or other reservations than before, and its state file, which is
+/// not known, is the one that the kubelet wrote before.
+fn state_change(before: &NodeState, after: &NodeState) -> Option<StartFinding> {
     let files = after.snapshot.state_files.as_ref();
     let is_unknown = |file: StateFile| {
         !matches!(
@@ -149,6 +171,33 @@ fn policy_change(before: &NodeState, after: &NodeState) -> Option<StartFinding> 
             found: found.memory_manager_policy.clone(),
         };
         return Some(ends(StateFile::Memory, "memory", refusal.to_string()));
+    }
+    let options = |node: &Node| {
+        let options = &node.config().cpu_manager_policy_options;
+        options.get("strict-cpu-reservation").is_some_and(|value| value == "true")
+    };
+    let reserved = |node: &Node| {
+        let (config, cpu) = (node.config(), "cpu");
+        let amounts = [&config.kube_reserved, &config.system_reserved];
+        (config.reserved_system_cpus.clone(), amounts.map(|it| it.get(cpu).cloned()))
+    };
+    let others = |manager, file: StateFile| {
+        let reason = format!(
+            "{} is not known: a kubelet whose static {manager} manager finds other reservations in it exits",
+            file.name()
+        );
+        Some(StartFinding::Unknown { reason, text: None })
+    };
+    let is_other = options(&before) != options(&after) || reserved(&before) != reserved(&after);
+    if is_unknown(StateFile::Cpu) && configured.cpu_manager_policy == "static" && is_other {
+        return others("CPU", StateFile::Cpu);
+    }
+    let memory = |node: &Node| node.kubelet.given.reserved_memory.clone().unwrap_or_default();
+    if is_unknown(StateFile::Memory)
+        && configured.memory_manager_policy == "Static"
+        && memory(&before) != memory(&after)
+    {
+        return others("memory", StateFile::Memory);
     }
     None
 }
