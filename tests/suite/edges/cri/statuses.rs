@@ -116,7 +116,7 @@ fn one_that_hangs_keeps_no_other_from_answering() {
 
 #[test]
 fn thousands_are_read_in_the_order_of_their_containers() {
-    let ids: Vec<String> = (0..20_000).map(|number| format!("{number:05}")).collect();
+    let ids: Vec<String> = (0..4_000).map(|number| format!("{number:05}")).collect();
     let list = ids.iter().map(|id| container(id, v1::ContainerState::ContainerExited)).collect();
     let statuses = ids.iter().zip(1..).map(|(id, time)| (id.clone(), status(time, &[])));
     let answers = Answers {

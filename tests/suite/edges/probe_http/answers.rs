@@ -106,7 +106,7 @@ fn long_heads_have_their_limit() {
             let _ = stream.write_all(start.as_bytes());
             repeat(stream, rest.repeat(5000).as_bytes());
         });
-        let attempt = probe(port, "HTTP", Duration::from_secs(20));
+        let attempt = probe(port, "HTTP", Duration::from_secs(120));
         assert_eq!(shown(&attempt, port), *expected, "{name}");
         assert_eq!(attempt.cause, Some(Cause::Protocol), "{name}");
     }
