@@ -296,7 +296,10 @@ fn pod_assumptions(pods: &[LoadedPod]) -> Vec<Assumption> {
                 "pods of {} {}/{} on this node",
                 workload.kind, loaded.pod.metadata.namespace, workload.name
             );
-            let value = format!("1 of {replicas}");
+            let value = match replicas {
+                0 => format!("1 ({}: 0 makes none)", workload.field()),
+                _ => format!("1 of {replicas}"),
+            };
             assumptions.push(Assumption::of_fact(fact, value, Origin::Assumed, None));
         }
     }

@@ -3,8 +3,11 @@
 use super::change::{Change, ChangeKind, KINDS, Resize, TaintChange};
 use kq_facts::cgroup_mode::CgroupVersion;
 use kq_k8s::feature_gates::{ParseGatesError, parse_flag};
+use kq_k8s::go_text::quote;
 use kq_k8s::nearest::nearest;
 use kq_k8s::quantity::Quantity;
+use kq_k8s::validation::{label_value_errors, qualified_name_errors};
+use kq_k8s::version::KubeletVersion;
 use std::collections::BTreeMap;
 
 /// Why words are not changes.
@@ -16,6 +19,8 @@ pub enum ChangeError {
     Arguments { word: &'static str, arguments: &'static str, found: Option<String> },
     #[error("feature-gates {text}")]
     Gates { text: String, source: ParseGatesError },
+    #[error("{word} {text}: {part} {}: {why}", quote(.name))]
+    Name { word: &'static str, text: String, part: &'static str, name: String, why: String },
     #[error("{one} and {other} contradict each other")]
     Contradiction { one: String, other: String },
 }
@@ -34,7 +39,7 @@ impl ChangeError {
             Self::Unknown { .. } => {
                 Some("kq what-if without a change lists the changes".to_owned())
             }
-            Self::Arguments { word, .. } => {
+            Self::Arguments { word, .. } | Self::Name { word, .. } => {
                 let kind = KINDS.iter().find(|kind| kind.word == *word)?;
                 Some(format!("kq what-if {}", kind.example))
             }
@@ -146,8 +151,16 @@ fn one<'w>(
             let amounts = amounts_of(amounts).ok_or_else(|| wrong(Some(amounts)))?;
             Change::Resize(Resize { pod: text(pod), container, amounts })
         }
-        "label" => label(word).ok_or_else(|| wrong(Some(word)))?,
-        "taint" => Change::Taint(taint(word).ok_or_else(|| wrong(Some(word)))?),
+        "label" => {
+            let (key, value) = label(word).ok_or_else(|| wrong(Some(word)))?;
+            check_names("label", word, &key, value.as_deref())?;
+            Change::Label { key, value }
+        }
+        "taint" => {
+            let taint = taint(word).ok_or_else(|| wrong(Some(word)))?;
+            check_names("taint", word, &taint.key, Some(&taint.value))?;
+            Change::Taint(taint)
+        }
         "device" | "plugin" => {
             if word != "gone" {
                 return Err(wrong(Some(word)));
@@ -211,13 +224,36 @@ fn amounts_of(text: &str) -> Option<BTreeMap<String, Quantity>> {
     text.split(',').map(one).collect()
 }
 
-fn label(word: &str) -> Option<Change> {
+/// Refuses a key and a value that the API server refuses (`ValidateLabels`, `ValidateTaintsInNodeAnnotations`).
+fn check_names(
+    word: &'static str,
+    text: &str,
+    key: &str,
+    value: Option<&str>,
+) -> Result<(), ChangeError> {
+    let version = KubeletVersion::NEWEST;
+    let refused = |part, name: &str, errors: Vec<String>| match errors.is_empty() {
+        true => Ok(()),
+        false => Err(ChangeError::Name {
+            word,
+            text: text.to_owned(),
+            part,
+            name: name.to_owned(),
+            why: errors.join("; "),
+        }),
+    };
+    refused("key", key, qualified_name_errors(key, version))?;
+    let value = value.unwrap_or_default();
+    refused("value", value, label_value_errors(value, version))
+}
+
+fn label(word: &str) -> Option<(String, Option<String>)> {
     let (key, value) = match (word.split_once('='), word.strip_suffix('-')) {
         (Some((key, value)), _) => (key, Some(value.to_owned())),
         (None, Some(key)) => (key, None),
         (None, None) => return None,
     };
-    (!key.is_empty()).then(|| Change::Label { key: key.to_owned(), value })
+    (!key.is_empty()).then(|| (key.to_owned(), value))
 }
 
 fn taint(word: &str) -> Option<TaintChange> {
@@ -333,6 +369,23 @@ mod tests {
             (
                 "taint|a:Never",
                 "taint: a:Never: expected taint KEY[=VALUE]:EFFECT[-]|KEY-; kq what-if taint maintenance=yes:NoExecute",
+            ),
+            (
+                "label|a b=c",
+                "label a b=c: key \"a b\": name part must consist of alphanumeric characters, '-', '_' or '.', and must start and \
+                 end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is \
+                 '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]'); kq what-if label disk=hdd",
+            ),
+            (
+                "label|/disk-",
+                "label /disk-: key \"/disk\": prefix part must be non-empty; kq what-if label disk=hdd",
+            ),
+            (
+                "taint|a=b c:NoExecute",
+                "taint a=b c:NoExecute: value \"b c\": a valid label must be an empty string or consist of alphanumeric characters, \
+                 '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or \
+                 '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?'); kq what-if taint \
+                 maintenance=yes:NoExecute",
             ),
             (
                 "runtime|docker=1",

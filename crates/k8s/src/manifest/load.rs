@@ -404,10 +404,16 @@ impl Workload {
     pub fn one_pod(&self) -> Option<String> {
         let of = match self.replicas {
             Some(1) => return None,
+            Some(0) => format!(" ({}: 0 makes none)", self.field()),
             Some(replicas) => format!(" of {replicas}"),
             None => String::new(),
         };
         Some(format!("{} {}: one pod{of}", self.kind, self.name))
+    }
+
+    /// Returns the field with the number of its pods.
+    pub fn field(&self) -> &'static str {
+        if matches!(&*self.kind, "Job" | "CronJob") { "parallelism" } else { "replicas" }
     }
 }
 

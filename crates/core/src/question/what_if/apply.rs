@@ -61,12 +61,17 @@ impl ChangeFiles {
     }
 }
 
-/// Says that a workload has more pods than the one that is added.
+/// Says that a workload has more pods than the one that is added, or none.
 fn others_of(workload: &Workload) -> Option<Warning> {
     let replicas = workload.replicas.filter(|replicas| *replicas != 1)?;
     let Workload { kind, name, .. } = workload;
     let text = match replicas {
-        0 => format!("{kind} {name} has no pods (replicas: 0): one is added nevertheless"),
+        0 => {
+            let field = workload.field();
+            format!(
+                "{kind} {name} makes no pod ({field}: 0): one is added, as if it had {field}: 1"
+            )
+        }
         _ => format!("{kind} {name} has {replicas} pods: one is added to this node"),
     };
     Some(Warning::new(WarningCode::PodManifest, text).about(name))
