@@ -6,6 +6,7 @@
 
 use super::rule::{ProbeRule, SlowStart};
 use super::{Found, Probed};
+use crate::injected::is_proxy;
 use kq_k8s::pod::{Probe, ProbeType};
 
 /// A container that is killed earlier than this after its start may well not be up yet.
@@ -51,7 +52,10 @@ pub(super) fn findings(probed: &Probed<'_>) -> Vec<Found> {
     findings.extend(slow_start(probed));
     findings.extend(delay_beside_startup(probed));
     for (kind, path, probe) in probed.probes() {
-        findings.extend(timeout_above_period(&path, probe));
+        // Istio's startup probe has a period of 1 second and a timeout of 3: its injector sets both.
+        if !is_proxy(probed.container) {
+            findings.extend(timeout_above_period(&path, probe));
+        }
         findings.extend(exec_timeout(&path, probe, probed.fails_on_timeout));
         let counts_timeouts = probe.exec.is_none() || probed.fails_on_timeout;
         findings.extend(single_failure(kind, &path, probe, counts_timeouts));
