@@ -1,6 +1,7 @@
 //! Kubernetes objects and their meaning, independent of any node: pure, shared by every domain.
 
 pub mod cpuset;
+pub mod data_url;
 pub mod defaults;
 pub mod disruption_budget;
 pub mod disruption_target;

@@ -4,10 +4,20 @@
 //! |---|---|---|
 //! | `ConfigMap` | `data.kubelet` | kubeadm (`kubectl get cm -n kube-system kubelet-config`) |
 //! | `KubeletConfig` of `machineconfiguration.openshift.io` | `spec.kubeletConfig` | OpenShift's Machine Config Operator |
+//! | `MachineConfig` there | the file `/etc/kubernetes/kubelet.conf` | the Machine Config Daemon, as it is |
+//! | the file of MicroShift | `kubelet` | MicroShift (`pkg/config/config.go`) |
 //! | `NodeConfig` of `node.eks.aws` | `spec.kubelet.config` | nodeadm on EKS |
-//! | `EC2NodeClass` of `karpenter.k8s.aws` | `spec.kubelet` | Karpenter |
+//! | `EC2NodeClass` of `karpenter.k8s.aws`, `AKSNodeClass` of `karpenter.azure.com` | `spec.kubelet` | Karpenter |
+//! | `NodePool` of `karpenter.sh`, v1beta1 | `spec.template.spec.kubelet` | Karpenter until 1.0 |
+//! | `Provisioner` of `karpenter.sh` | `spec.kubeletConfiguration` | Karpenter until 0.32 |
+//! | `ClusterConfig` of `k0s.k0sproject.io` | `values` of the first of `spec.workerProfiles` | k0s |
+//! | a system configuration of GKE | `kubeletConfig` | GKE |
 //! | a machine configuration of Talos | `machine.kubelet.extraConfig` | Talos |
+//!
+//! Other objects have flags (`kubeletExtraArgs` of kubeadm and Cluster API, `kubelet-arg` of k3s), names of their own (kOps,
+//! Gardener), or none of it: [`elsewhere`] says where the configuration is.
 
+use kq_k8s::data_url;
 use kq_k8s::yaml;
 use serde_json::{Map, Value, json};
 
@@ -38,23 +48,74 @@ fn of_object(value: &Value) -> Option<Carried> {
     let group = value.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
     let (group, _) = group.split_once('/').unwrap_or(("", group));
     let name = value.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
+    let named = || format!("{kind} {name}");
     let (pointer, what) = match (group, kind) {
         ("", "ConfigMap") => {
             let text = value.pointer("/data/kubelet")?.as_str()?.to_owned().into_bytes();
             let place = format!("data.kubelet of ConfigMap {name}");
             return Some(Carried { text, place, is_partial: false });
         }
-        ("machineconfiguration.openshift.io", "KubeletConfig") => {
-            ("/spec/kubeletConfig", format!("{kind} {name}"))
+        ("machineconfiguration.openshift.io", "MachineConfig") => {
+            return of_ignition(value, &named());
         }
-        ("node.eks.aws", "NodeConfig") => ("/spec/kubelet/config", format!("{kind} {name}")),
-        ("karpenter.k8s.aws", "EC2NodeClass") => ("/spec/kubelet", format!("{kind} {name}")),
-        ("", "") => ("/machine/kubelet/extraConfig", "the machine configuration".to_owned()),
+        ("machineconfiguration.openshift.io", "KubeletConfig") => ("/spec/kubeletConfig", named()),
+        ("node.eks.aws", "NodeConfig") => ("/spec/kubelet/config", named()),
+        ("karpenter.k8s.aws", "EC2NodeClass") | ("karpenter.azure.com", "AKSNodeClass") => {
+            ("/spec/kubelet", named())
+        }
+        ("karpenter.sh", "NodePool") => ("/spec/template/spec/kubelet", named()),
+        ("karpenter.sh", "Provisioner") => ("/spec/kubeletConfiguration", named()),
+        ("k0s.k0sproject.io", "ClusterConfig") => ("/spec/workerProfiles/0/values", named()),
+        ("", "") => return of_file(value),
         _ => return None,
     };
+    part(value, pointer, what.trim_end())
+}
+
+/// Returns the configuration that a field of an object is.
+fn part(value: &Value, pointer: &str, what: &str) -> Option<Carried> {
     let fields = value.pointer(pointer)?.as_object()?;
-    let place = format!("{} of {}", pointer[1..].replace('/', "."), what.trim_end());
+    let place = format!("{} of {what}", pointer[1..].replace('/', "."));
     Some(Carried { text: whole(fields), place, is_partial: true })
+}
+
+/// Returns the configuration that a file without a kind has.
+fn of_file(value: &Value) -> Option<Carried> {
+    part(value, "/machine/kubelet/extraConfig", "the machine configuration")
+        .or_else(|| part(value, "/kubelet", "the configuration of MicroShift"))
+        .or_else(|| part(value, "/kubeletConfig", "the system configuration of the node pool"))
+}
+
+/// Returns the kubelet's file among those of Ignition; a compressed one is not read.
+fn of_ignition(value: &Value, what: &str) -> Option<Carried> {
+    const FILE: &str = "/etc/kubernetes/kubelet.conf";
+    let files = value.pointer("/spec/config/storage/files")?.as_array()?;
+    let text = |file: &Value, pointer: &str| {
+        file.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned()
+    };
+    let file = files.iter().rfind(|file| text(file, "/path") == FILE)?;
+    if !text(file, "/contents/compression").is_empty() {
+        return None;
+    }
+    let contents = data_url::contents(&text(file, "/contents/source"))?;
+    Some(Carried { text: contents, place: format!("{FILE} of {what}"), is_partial: false })
+}
+
+/// Says where the kubelet's configuration is, for an object of another API that has none; empty for its own API.
+pub(super) fn elsewhere(api_version: &str) -> &'static str {
+    let (group, _) = api_version.split_once('/').unwrap_or(("", api_version));
+    match (group, api_version) {
+        ("kubelet.config.k8s.io", _) => "",
+        ("kubeadm.k8s.io", _) => {
+            "; kubeadm keeps it in the ConfigMap kubelet-config of kube-system, and writes /var/lib/kubelet/config.yaml of it"
+        }
+        ("", "v1") => "; a ConfigMap has it in data.kubelet, as kubelet-config of kube-system",
+        ("machineconfiguration.openshift.io", _) => {
+            "; a KubeletConfig has it in spec.kubeletConfig, and a rendered MachineConfig as the file /etc/kubernetes/kubelet.conf"
+        }
+        ("", _) => "",
+        _ => "; kubectl get --raw /api/v1/nodes/NODE/proxy/configz has that of a kubelet that runs",
+    }
 }
 
 /// Returns fields as a whole configuration.
@@ -124,6 +185,42 @@ mod tests {
                  - {apiVersion: v1, kind: ConfigMap, metadata: {name: kubelet-config}, data: {kubelet: 'maxPods: 60'}}\n",
                 Some("data.kubelet of ConfigMap kubelet-config"),
             ),
+            (
+                "apiVersion: machineconfiguration.openshift.io/v1\nkind: MachineConfig\nmetadata: {name: rendered}\nspec: {config: \
+                 {storage: {files: [{path: /etc/a}, {path: /etc/kubernetes/kubelet.conf, contents: {compression: '', source: \
+                 'data:,maxPods%3A%2060'}}]}}}\n",
+                Some("/etc/kubernetes/kubelet.conf of MachineConfig rendered"),
+            ),
+            (
+                "apiVersion: machineconfiguration.openshift.io/v1\nkind: MachineConfig\nspec: {config: {storage: {files: [{path: \
+                 /etc/kubernetes/kubelet.conf, contents: {compression: gzip, source: 'data:,maxPods'}}]}}}\n",
+                None,
+            ),
+            (
+                "apiVersion: karpenter.sh/v1beta1\nkind: NodePool\nmetadata: {name: a}\nspec: {template: {spec: {kubelet: {maxPods: \
+                 60}}}}\n",
+                Some("spec.template.spec.kubelet of NodePool a"),
+            ),
+            (
+                "apiVersion: karpenter.sh/v1alpha5\nkind: Provisioner\nmetadata: {name: a}\nspec: {kubeletConfiguration: {maxPods: \
+                 60}}\n",
+                Some("spec.kubeletConfiguration of Provisioner a"),
+            ),
+            (
+                "apiVersion: karpenter.azure.com/v1beta1\nkind: AKSNodeClass\nmetadata: {name: a}\nspec: {kubelet: {maxPods: 60}}\n",
+                Some("spec.kubelet of AKSNodeClass a"),
+            ),
+            (
+                "apiVersion: k0s.k0sproject.io/v1beta1\nkind: ClusterConfig\nmetadata: {name: k0s}\nspec: {workerProfiles: [{name: \
+                 big, values: {maxPods: 60}}]}\n",
+                Some("spec.workerProfiles.0.values of ClusterConfig k0s"),
+            ),
+            ("kubelet: {maxPods: 60}\n", Some("kubelet of the configuration of MicroShift")),
+            (
+                "kubeletConfig: {maxPods: 60}\n",
+                Some("kubeletConfig of the system configuration of the node pool"),
+            ),
+            ("apiVersion: karpenter.sh/v1\nkind: NodePool\nspec: {template: {spec: {}}}\n", None),
             ("apiVersion: v1\nkind: ConfigMap\ndata: {other: x}\n", None),
             ("apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n", None),
             ("maxPods: 60\n", None),
@@ -133,5 +230,18 @@ mod tests {
             let held = found.is_none_or(|it| String::from_utf8_lossy(&it.text).contains("60"));
             assert!(held, "{text}");
         }
+    }
+
+    #[test]
+    fn an_object_of_another_api_says_where_the_configuration_is() {
+        for (api_version, expected) in [
+            ("kubeadm.k8s.io/v1beta4", "ConfigMap kubelet-config"),
+            ("v1", "data.kubelet"),
+            ("machineconfiguration.openshift.io/v1", "rendered MachineConfig"),
+            ("kops.k8s.io/v1alpha2", "configz"),
+        ] {
+            assert!(elsewhere(api_version).contains(expected), "{api_version}");
+        }
+        assert_eq!(elsewhere("kubelet.config.k8s.io/v1"), "");
     }
 }

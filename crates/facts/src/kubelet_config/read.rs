@@ -4,6 +4,7 @@
 //! (`pkg/kubelet/kubeletconfig/util/codec/codec.go`), and so does this; in what an operator typed it is an error.
 //! Duplicate keys are gone before this point.
 
+use super::carrier;
 use super::schema::{self, Kind, below, kind, names_below};
 use kq_answer::warning::{Warning, WarningCode};
 use kq_k8s::duration::GoDuration;
@@ -254,7 +255,7 @@ pub enum ConfigError {
         expected: &'static str,
     },
     /// Another kind of object, or another version.
-    #[error("{field} is {found:?}, expected {expected}")]
+    #[error("{field} is {found:?}, expected {expected}{}", carrier::elsewhere(found))]
     OtherType {
         field: &'static str,
         found: String,
