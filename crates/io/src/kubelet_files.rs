@@ -18,6 +18,7 @@ use kq_facts::lookup::{FailedSource, Lookup, Sourced};
 use kq_facts::node_list::{ListedNode, read_node_list};
 use kq_facts::node_object::NodeObject;
 use kq_facts::overrides::GivenConfig;
+use kq_k8s::go_yaml::text_of_utf16;
 use kq_k8s::yaml::{self, Document, YamlError};
 use serde_json::Value;
 use serde_path_to_error::Segment;
@@ -48,6 +49,13 @@ pub enum KubeletFileError {
     },
     #[error("{path}: not text in UTF-8, which a YAML or JSON file is")]
     NotText {
+        /// The file.
+        path: String,
+    },
+    #[error(
+        "{path}: UTF-16 without a byte order mark, which the kubelet does not read: save it as UTF-8"
+    )]
+    Utf16 {
         /// The file.
         path: String,
     },
@@ -319,6 +327,9 @@ fn first_document(
     content: Vec<u8>,
     notes: &mut Vec<String>,
 ) -> Result<(Value, ConfigContent), KubeletFileError> {
+    if text_of_utf16(&content).is_some() {
+        notes.push(format!("{}: in UTF-16, which the kubelet reads as well", shown(path)));
+    }
     let mut text = text_in(path, content)?;
     if let Some(config) = carried(&text) {
         notes.push(config.note(shown(path)));
@@ -365,8 +376,15 @@ fn one_document(
 }
 
 fn text_in(path: &str, content: Vec<u8>) -> Result<String, KubeletFileError> {
-    String::from_utf8(content)
-        .map_err(|_| KubeletFileError::NotText { path: shown(path).to_owned() })
+    if let Some(text) = text_of_utf16(&content) {
+        return Ok(text);
+    }
+    let path = || shown(path).to_owned();
+    // The zero bytes of UTF-16 are those of ASCII.
+    if matches!(content.as_slice(), [0, 1..=u8::MAX, ..] | [1..=u8::MAX, 0, ..]) {
+        return Err(KubeletFileError::Utf16 { path: path() });
+    }
+    String::from_utf8(content).map_err(|_| KubeletFileError::NotText { path: path() })
 }
 
 /// Returns the documents of a text that hold something.

@@ -49,6 +49,11 @@ pub struct Converted {
     pub duplicates: Vec<String>,
 }
 
+/// Returns the text of UTF-16 with a byte order mark; `None`: it is in another encoding, or broken.
+pub fn text_of_utf16(bytes: &[u8]) -> Option<String> {
+    source::of_utf16(bytes).filter(|(_, broken)| broken.is_none()).map(|(text, _)| text)
+}
+
 /// Reads the first document of a text (`YAMLToJSON` and `YAMLToJSONStrict`).
 pub fn read(bytes: &[u8]) -> Result<Converted, GoYamlError> {
     if bytes.len() > MAX_BYTES {

@@ -66,7 +66,7 @@ pub(super) struct Scanner<'a> {
 impl<'a> Scanner<'a> {
     pub fn new(bytes: &'a [u8]) -> Result<Self, GoYamlError> {
         Ok(Self {
-            source: Source::new(bytes)?,
+            source: Source::new(bytes),
             tokens: VecDeque::new(),
             taken: 0,
             indent: None,

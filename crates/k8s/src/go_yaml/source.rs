@@ -2,6 +2,7 @@
 //! the scanner comes there.
 
 use super::GoYamlError;
+use std::borrow::Cow;
 
 /// How many bytes are decoded at once.
 const PART: usize = 512;
@@ -17,7 +18,9 @@ pub(super) struct Mark {
 
 /// The characters of a text.
 pub(super) struct Source<'a> {
-    bytes: &'a [u8],
+    bytes: Cow<'a, [u8]>,
+    /// Why the text ends there, where UTF-16 is broken.
+    broken: Option<&'static str>,
     /// The first byte that is not decoded yet.
     next: usize,
     /// Where the part that is read ends.
@@ -28,20 +31,25 @@ pub(super) struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    pub fn new(bytes: &'a [u8]) -> Result<Self, GoYamlError> {
-        if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
-            return Err(GoYamlError::Bound("YAML in UTF-16"));
-        }
+    pub fn new(bytes: &'a [u8]) -> Self {
+        let (bytes, broken) = match of_utf16(bytes) {
+            Some((text, broken)) => (Cow::Owned(text.into_bytes()), broken),
+            None => (Cow::Borrowed(bytes), None),
+        };
         let next = if bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
         let part_end = if next > 0 { PART.min(bytes.len()) } else { 0 };
-        Ok(Self { bytes, next, part_end, chars: Vec::new(), at: 0, mark: Mark::default() })
+        let (chars, mark) = (Vec::new(), Mark::default());
+        Self { bytes, broken, next, part_end, chars, at: 0, mark }
     }
 
     /// Decodes until so many characters are ahead, or the text ends.
     pub fn need(&mut self, count: usize) -> Result<(), GoYamlError> {
         while self.chars.len() - self.at < count {
             if self.next >= self.bytes.len() {
-                break;
+                match self.broken {
+                    Some(reason) => return Err(reader_error(reason)),
+                    None => break,
+                }
             }
             if self.next >= self.part_end || self.is_cut(self.part_end) {
                 self.part_end = (self.next + PART).min(self.bytes.len());
@@ -104,6 +112,33 @@ impl<'a> Source<'a> {
         self.need(2)?;
         Ok(if matches!(first, '\u{2028}' | '\u{2029}') { first } else { '\n' })
     }
+}
+
+/// Returns the text of UTF-16, which begins with a byte order mark, and why it ends before its bytes do; `None`: it is none.
+pub(super) fn of_utf16(bytes: &[u8]) -> Option<(String, Option<&'static str>)> {
+    let unit: fn([u8; 2]) -> u16 = match bytes {
+        [0xff, 0xfe, ..] => u16::from_le_bytes,
+        [0xfe, 0xff, ..] => u16::from_be_bytes,
+        _ => return None,
+    };
+    let (pairs, rest) = bytes[2..].as_chunks::<2>();
+    let units = pairs.iter().map(|pair| unit(*pair));
+    let mut text = String::with_capacity(bytes.len() / 2);
+    for decoded in char::decode_utf16(units) {
+        match decoded {
+            Ok(char) => text.push(char),
+            Err(error) => {
+                let before: usize = text.chars().map(char::len_utf16).sum();
+                let reason = match error.unpaired_surrogate() {
+                    0xdc00..=0xdfff => "unexpected low surrogate area",
+                    _ if before + 1 == pairs.len() => "incomplete UTF-16 surrogate pair",
+                    _ => "expected low surrogate area",
+                };
+                return Some((text, Some(reason)));
+            }
+        }
+    }
+    Some((text, (!rest.is_empty()).then_some("incomplete UTF-16 character")))
 }
 
 fn width(first: u8) -> usize {

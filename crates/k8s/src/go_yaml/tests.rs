@@ -10,6 +10,31 @@ fn error(bytes: &[u8]) -> String {
 }
 
 #[test]
+fn utf_16_has_a_byte_order_mark() {
+    let encoded = |text: &str, unit: fn(u16) -> [u8; 2]| -> Vec<u8> {
+        format!("\u{feff}{text}").encode_utf16().flat_map(unit).collect()
+    };
+    let text = "a: grün 🦀\nb: [1]\n";
+    let expected = read(text.as_bytes()).expect("UTF-8");
+    let little = encoded(text, u16::to_le_bytes);
+    for bytes in [little.clone(), encoded(text, u16::to_be_bytes)] {
+        assert_eq!(read(&bytes).as_ref(), Ok(&expected));
+    }
+    for (end, error) in [
+        (&[0x00][..], "incomplete UTF-16 character"),
+        (&[0x00, 0xdc, 0x20, 0x00], "unexpected low surrogate area"),
+        (&[0x00, 0xd8, 0x20, 0x00], "expected low surrogate area"),
+        (&[0x00, 0xd8], "incomplete UTF-16 surrogate pair"),
+        (&[0x01, 0x00], "control characters are not allowed"),
+    ] {
+        let found = read(&[little.as_slice(), end].concat()).expect_err(error);
+        assert_eq!(found.to_string(), format!("yaml: {error}"));
+    }
+    let without = read(&little[2..]).expect_err("no byte order mark");
+    assert_eq!(without.to_string(), "yaml: control characters are not allowed");
+}
+
+#[test]
 fn the_first_document_is_read() {
     for (text, expected) in [
         ("", json!(null)),
