@@ -18,7 +18,7 @@ use kq_answer::{Basis, answer};
 use kq_facts::cgroup_file::{CgroupFile, FileUse};
 use kq_facts::cgroup_value::Value;
 use kq_k8s::qos::QosClass;
-use place::Place;
+use place::{Place, Unit};
 use serde::Serialize;
 use std::fmt;
 
@@ -206,6 +206,8 @@ struct Question<'a> {
     known: CgroupFile,
     value: &'a str,
     place: Option<Place>,
+    /// The unit of systemd whose path it is, without pods.
+    unit: Option<Unit>,
 }
 
 impl Question<'_> {
@@ -279,7 +281,8 @@ pub fn explain(file: &str, value: &str) -> Result<Explanation, ExplainError> {
         FileUse::OfProcess => None,
         _ => Place::of_file(file),
     };
-    let question = Question { file: name, known, value: value.trim(), place };
+    let unit = Unit::of_file(file).filter(|_| place.is_none());
+    let question = Question { file: name, known, value: value.trim(), place, unit };
     let mut out = match known {
         CgroupFile::CpuWeight => cpu::weight(&question),
         CgroupFile::CpuShares => cpu::shares(&question),

@@ -55,6 +55,30 @@ pub(super) struct Place {
     pub(super) driver: CgroupDriver,
 }
 
+/// A unit of systemd that is no cgroup of pods.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unit {
+    /// A service or a scope.
+    Service,
+    Slice,
+    /// The slice of one user: `user-1000.slice`.
+    UserSlice,
+}
+
+impl Unit {
+    /// Reads the path of a file; `None`: its cgroup has not the name of a unit.
+    pub(super) fn of_file(path: &str) -> Option<Self> {
+        let (folder, _) = path.rsplit_once('/')?;
+        let name = folder.rsplit('/').next()?;
+        match name.rsplit_once('.')? {
+            (unit, "slice") if unit.starts_with("user-") => Some(Self::UserSlice),
+            (_, "slice") => Some(Self::Slice),
+            (_, "service" | "scope") => Some(Self::Service),
+            _ => None,
+        }
+    }
+}
+
 impl Place {
     /// Reads the path of a file; its last part is the file.
     pub(super) fn of_file(path: &str) -> Option<Self> {

@@ -1,6 +1,7 @@
 //! Explains limits of processes, CPU sets and OOM scores.
 
 use super::memory::RESERVED;
+use super::place::Unit;
 use super::{Candidate, ExplainError, Explanation, Level, Origin, Question, Source};
 use crate::files::CgroupDriver;
 use kq_facts::cgroup_file::CgroupFile;
@@ -8,6 +9,10 @@ use kq_facts::cgroup_file::CgroupFile;
 /// What systemd writes into each scope that it makes (systemd-system.conf(5)).
 const TASKS_MAX: &str = "TasksMax of the scope, by default DefaultTasksMax: 15% of the smallest of kernel.pid_max, \
                          kernel.threads-max and the pids.max of the root";
+
+/// As [`TASKS_MAX`], of a service or a scope that no container runtime makes.
+const TASKS_MAX_OF_UNIT: &str = "TasksMax of the unit, by default DefaultTasksMax: 15% of the smallest of kernel.pid_max, \
+                                 kernel.threads-max and the pids.max of the root";
 
 /// Returns the usual limits of processes of which systemd's share is this number.
 fn task_limits(limit: i64) -> impl Iterator<Item = i64> {
@@ -17,6 +22,9 @@ fn task_limits(limit: i64) -> impl Iterator<Item = i64> {
 }
 
 pub(super) fn pids(question: &Question<'_>) -> Result<Explanation, ExplainError> {
+    if let Some(unit) = question.unit {
+        return pids_of_unit(question, unit);
+    }
     if question.value == "max" {
         let mut out = question.explanation("no limit but those further up");
         let (writer, rule) = match question.place.map(|place| place.level) {
@@ -46,9 +54,7 @@ pub(super) fn pids(question: &Question<'_>) -> Result<Explanation, ExplainError>
     if question.may_be(&[Level::Container]) {
         if question.may_be_made_by(CgroupDriver::Systemd) {
             out.formulas.push(Candidate::rule("systemd for scopes", TASKS_MAX, Vec::new()));
-            out.notes.extend(task_limits(limit).map(|whole| {
-                format!("{limit} is 15% of {whole}, a usual kernel.pid_max or kernel.threads-max")
-            }));
+            out.notes.extend(share_of_usual(limit));
         }
         out.formulas.push(Candidate::rule("CRI-O", "pids_limit of crio.conf", Vec::new()));
     }
@@ -58,6 +64,47 @@ pub(super) fn pids(question: &Question<'_>) -> Result<Explanation, ExplainError>
         _ => {}
     }
     Ok(out)
+}
+
+/// Explains the limit of a unit of systemd above which no pods are: that of a service, of a scope, of a slice. A slice has no
+/// default (systemd.resource-control(5), systemd-system.conf(5)); those of users have one in `user-.slice.d/10-defaults.conf`.
+fn pids_of_unit(question: &Question<'_>, unit: Unit) -> Result<Explanation, ExplainError> {
+    const WRITER: &str = "systemd";
+    let rule = |rule| Candidate::rule(WRITER, rule, Vec::new());
+    if question.value == "max" {
+        let mut out = question.explanation("no limit but those further up");
+        out.formulas.push(rule(match unit {
+            Unit::Slice => "the slice has no TasksMax, and no default",
+            Unit::Service => {
+                "TasksMax=infinity, as the services of kubelets and container runtimes have it"
+            }
+            Unit::UserSlice => "TasksMax=infinity",
+        }));
+        return Ok(out);
+    }
+    let limit = question.number(0, i64::MAX, "a whole number, or max")?;
+    let mut out = question.explanation(format!("at most {limit}"));
+    match unit {
+        Unit::Service => {
+            out.formulas.push(rule(TASKS_MAX_OF_UNIT));
+            out.notes.extend(share_of_usual(limit));
+        }
+        Unit::Slice => out.formulas.push(rule("TasksMax of the slice, which has no default")),
+        Unit::UserSlice => {
+            out.formulas.push(rule("TasksMax of user-.slice.d/10-defaults.conf: 33% of the smallest of kernel.pid_max, kernel.threads-max and the pids.max of the root"));
+        }
+    }
+    if limit > 0 && unit == Unit::Slice {
+        out.formulas.push(Candidate::rule("kubelet", RESERVED, Vec::new()));
+    }
+    Ok(out)
+}
+
+/// Says of which usual limit a number is systemd's share.
+fn share_of_usual(limit: i64) -> impl Iterator<Item = String> {
+    task_limits(limit).map(move |whole| {
+        format!("{limit} is 15% of {whole}, a usual kernel.pid_max or kernel.threads-max")
+    })
 }
 
 pub(super) fn oom_group(question: &Question<'_>) -> Result<Explanation, ExplainError> {

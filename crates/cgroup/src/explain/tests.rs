@@ -54,6 +54,10 @@ fn values_are_explained() {
         ("oom group", "memory.oom.group", "1", "killed together"),
         ("pids", "pids.max", "1024", "podPidsLimit 1024"),
         ("pids, none", "pids.max", "max", "podPidsLimit is -1"),
+        ("pids, service", "/system.slice/a.service/pids.max", "9830", "TasksMax of the unit"),
+        ("pids, no limit", "/system.slice/a.service/pids.max", "max", "TasksMax=infinity"),
+        ("pids, slice", "/system.slice/pids.max", "400", "systemReservedCgroup"),
+        ("pids, user", "/user.slice/user-0.slice/pids.max", "400", "33% of the smallest"),
         ("huge pages", "hugetlb.2MB.max", "4194304", "4Mi: 2 pages"),
         ("huge pages, none", "hugetlb.1GB.rsvd.max", "0", "every unlisted size"),
         ("huge pages, QoS", "hugetlb.2MB.limit_in_bytes", "4611686018427387904", "unbounded"),
@@ -255,7 +259,8 @@ fn a_row_explains_its_file() {
         ("much", None),
         ("max", Some("no limit")),
     ] {
-        let question = Question { file: "memory.soft_limit_in_bytes", known, value, place: None };
+        let file = "memory.soft_limit_in_bytes";
+        let question = Question { file, known, value, place: None, unit: None };
         let explained = by_row(&question).ok();
         assert_eq!(explained.as_ref().map(|it| it.meaning.as_str()), expected, "{value}");
         let is_first = explained.is_some_and(|it| !it.formulas.is_empty());
