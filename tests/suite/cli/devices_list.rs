@@ -68,6 +68,7 @@ fn pods_are_named_in_three_ways() {
         ("one -n default", 0, "w0"),
         ("-n default", 0, "w0"),
         ("-A", 0, "w0"),
+        ("example.com/widget", 0, "w0"),
         ("-n other", 0, "no container in namespace other has a device"),
         ("one -n other", 2, "kq: no pod other/one on this node"),
         ("default/one -n other", 2, "are two namespaces"),

@@ -266,6 +266,19 @@ impl<'a> DeviceList<'a> {
         self.given.retain(|given| is_meant(&given.pod));
         self.resources.clear();
     }
+
+    /// Returns true if the node has a resource of this name, or has had one that a container holds.
+    pub fn has_resource(&self, name: &str) -> bool {
+        self.resources.iter().any(|it| it.resource == name)
+            || self.items.iter().any(|it| it.resource == name)
+    }
+
+    /// Keeps one resource.
+    pub fn select_resource(&mut self, name: &str) {
+        self.items.retain(|it| it.resource == name);
+        self.given.retain(|it| it.resource == name);
+        self.resources.retain(|it| it.resource == name);
+    }
 }
 
 /// The order of lines: by pod, then as its containers get devices.

@@ -8,7 +8,7 @@ use crate::source_args::WatchArgs;
 use crate::write;
 use anyhow::anyhow;
 use clap::ValueEnum;
-use kq_core::question::devices::list::{device_list, device_list_needs};
+use kq_core::question::devices::list::{device_list, device_list_needs, device_list_of};
 use kq_core::question::pod_selectors::PodSelectors;
 use kq_facts::node::Node;
 use kq_facts::pod_selector::{PodSelector, Selection};
@@ -46,6 +46,7 @@ use kq_output::doc::Doc;
 ///
 ///   kq devices list
 ///   kq devices list shop/train-0 -o wide
+///   kq devices list nvidia.com/gpu
 ///   kq devices list -n shop -l app=train
 ///   kq devices list --free
 ///   kq devices list --source checkpoint --checkpoint kubelet_internal_checkpoint
@@ -53,7 +54,7 @@ use kq_output::doc::Doc;
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
-    /// One pod: NAME, NAMESPACE/NAME or UID (default: all pods)
+    /// One pod: NAME, NAMESPACE/NAME or UID; or one resource: nvidia.com/gpu (default: all pods)
     #[arg(value_name = "POD")]
     pod: Option<String>,
 
@@ -109,7 +110,10 @@ impl Args {
         };
         let selection = self.selection()?;
         let node = self.node.gather(None, device_list_needs(asked))?;
-        let mut list = device_list(&node, asked, &selection)?;
+        let mut list = match &self.pod {
+            Some(word) => device_list_of(&node, asked, &selection, word)?,
+            None => device_list(&node, asked, &selection)?,
+        };
         self.select_labels(&node, &mut list)?;
         if self.output.is_for_people() {
             // It comes before all that it puts in doubt.
@@ -131,7 +135,7 @@ impl Args {
         if self.labels.selector.is_none() {
             return Ok(());
         }
-        let named = self.pod.iter().cloned().collect();
+        let named = self.pod.iter().filter(|word| !list.has_resource(word)).cloned().collect();
         let asked = PodSelectors { pods: named, ..PodSelectors::default() };
         let asked = asked.within(self.namespace.name(), self.labels.selector.as_ref())?;
         let holders = list.items.iter().map(|row| row.pod);
@@ -149,8 +153,9 @@ impl Args {
     fn selection(&self) -> Result<Selection, Failure> {
         let selector = match (&self.pod, self.namespace.name()) {
             (Some(pod), _) if pod.trim().is_empty() => {
-                return Err(Failure::usage(anyhow!("POD is empty"))
-                    .hint("use NAME, NAMESPACE/NAME or a UID, or omit POD for all pods"));
+                return Err(Failure::usage(anyhow!("POD is empty")).hint(
+                    "use NAME, NAMESPACE/NAME, a UID or a resource, or omit POD for all pods",
+                ));
             }
             (None, None) => return Ok(Selection::default()),
             (None, Some(namespace)) => PodSelector::of_namespace(namespace),
@@ -174,6 +179,9 @@ impl Args {
         }
         let is_wide = self.output == OutputFormat::Wide;
         let mut doc = match (list.items.is_empty(), &self.pod, self.namespace.name()) {
+            (true, Some(resource), _) if list.has_resource(resource) => {
+                Doc::of_line(format!("no container has a device of {resource}"))
+            }
             (true, Some(pod), _) => Doc::of_line(format!("{pod} has no devices")),
             (true, None, Some(namespace)) => {
                 Doc::of_line(format!("no container in namespace {namespace} has a device"))

@@ -38,6 +38,28 @@ pub fn device_list<'n>(
     Ok(list)
 }
 
+/// As [`device_list`], of the resource that a word names, or else of the selected pods.
+///
+/// # Errors
+///
+/// As of [`device_list`].
+pub fn device_list_of<'n>(
+    node: &'n Node,
+    asked: Asked,
+    selection: &Selection,
+    word: &str,
+) -> Result<DeviceList<'n>, Failure> {
+    let mut list = device_list(node, asked, &Selection::default())?;
+    match list.has_resource(word) {
+        true => list.select_resource(word),
+        false => {
+            check_known(node, &list, selection)?;
+            list.select(selection);
+        }
+    }
+    Ok(list)
+}
+
 fn has_source(node: &Node, asked: Asked) -> bool {
     node.snapshot.devices.as_ref().is_some_and(|facts| {
         (asked.checkpoint() && facts.checkpoint.found.is_some())
