@@ -13,6 +13,7 @@ use kq_core::explain::{
     LogExplanation, LogFold, MessageExplanation, UnknownMessage, explain_message, is_log,
 };
 use kq_core::question::message::{message_needs, put_node};
+use kq_facts::input_name::shown;
 use kq_facts::overrides::Overrides;
 use kq_io::input::each_piece;
 use std::io::IsTerminal;
@@ -106,6 +107,10 @@ impl Args {
         if log.lines == 0 && self.filename.is_none() && self.message.is_empty() {
             return Err(Failure::usage(anyhow!("no message"))
                 .hint("kq explain 'MESSAGE', or journalctl -u kubelet | kq explain -"));
+        }
+        if log.lines == 0 {
+            let empty = anyhow!("{}: no message: it has no text", shown(file));
+            return Err(Failure::missing(empty));
         }
         if let Some(line) = &log.only {
             return self.message(explain_message(line));

@@ -3,11 +3,13 @@
 //! Memory does not grow with the log: a kind is a row of the table, a line is looked at up to a limit, and kinds that kq does
 //! not know are counted up to a limit.
 
+use super::crash::{self, is_call, is_goroutine, place_of};
 use super::event_row::StatusText;
 use super::klog_value::OpenValue;
 use super::line::{LONGEST_LINE, Line, first_bytes};
 use super::message::{
-    Known, MessageExplanation, explain_message, of_status, recognise, recognise_line, shown,
+    Known, MessageExplanation, explain_message, image_fact, image_name, is_of_pull, of_status,
+    recognise, recognise_line, shown,
 };
 use super::open_message::{OpenMessage, begins};
 use super::secrets::masked;
@@ -100,6 +102,8 @@ struct Seen {
     first: Option<String>,
     last: Option<String>,
     newest: String,
+    /// The image that its status names.
+    image: Option<String>,
     /// The row only points to a cause that is not known.
     is_pointer: bool,
 }
@@ -123,6 +127,10 @@ pub struct LogFold {
     information: u64,
     /// The program whose stack is being written.
     stack_of: Option<String>,
+    /// The kind of the crash whose stack is being written.
+    crash: Option<usize>,
+    /// The image of the container whose status is being read.
+    image: Option<String>,
     /// Lines of a status without a reason.
     fields: u64,
     unnamed: u64,
@@ -208,10 +216,16 @@ impl LogFold {
         if line.texts.is_empty() {
             return;
         }
-        if self.is_stack(&line) {
+        if is_head_alone(text) {
             self.information += 1;
             return;
         }
+        if self.is_stack(&line) {
+            self.information += 1;
+            self.keep_frame(text);
+            return;
+        }
+        self.crash = None;
         let (level, stamp) = (line.level, line.stamp.clone());
         let first_text = line.texts[0].clone();
         let found = match text.contains('\n') {
@@ -225,7 +239,7 @@ impl LogFold {
             Err(unknown) if unknown.speaker.is_none() && unknown.place.is_none() => {
                 match (of_status(text), StatusText::of(text)) {
                     (Some(known), _) => self.known(&known, text),
-                    (None, Some(_)) => self.fields += 1,
+                    (None, Some(_)) => self.field(text),
                     (None, None) => self.unnamed += 1,
                 }
             }
@@ -247,6 +261,16 @@ impl LogFold {
         }
     }
 
+    /// Reads a field of a status.
+    fn field(&mut self, text: &str) {
+        self.fields += 1;
+        let field = text.trim().trim_start_matches("- ");
+        let image = field.strip_prefix("Image:").or_else(|| field.strip_prefix("image:"));
+        if let Some(image) = image {
+            self.image = image_name(image).map(str::to_owned);
+        }
+    }
+
     /// Returns true for a line of the stack of a program in Go that crashes. Its reason is a message; its frames are none.
     fn is_stack(&mut self, line: &Line) -> bool {
         let text = line.texts.first().map_or("", String::as_str);
@@ -255,7 +279,7 @@ impl LogFold {
             self.stack_of = self.stack_of.take().filter(|_| !is_program);
             return false;
         }
-        let begins = ["panic: ", "fatal error: "].iter().any(|it| text.starts_with(it));
+        let begins = crash::begins(text);
         if begins || is_goroutine(text) {
             let is_within = is_program && self.stack_of.is_some() && !begins;
             self.stack_of = line.program.clone().or_else(|| Some(String::new()));
@@ -264,8 +288,19 @@ impl LogFold {
         is_program && self.stack_of.is_some() && is_frame(text)
     }
 
+    /// Keeps a line of a stack with the reason of the crash, which its first frame explains.
+    fn keep_frame(&mut self, text: &str) {
+        let Some(seen) = self.crash.and_then(|at| self.kinds.get_mut(&at)) else { return };
+        if seen.newest.len() + text.len() < LONGEST_KEPT {
+            seen.newest.push('\n');
+            seen.newest.push_str(text);
+        }
+    }
+
     fn known(&mut self, known: &Known, text: &str) {
         let (at, row) = known.row();
+        let is_crash = known.line.texts.first().is_some_and(|text| crash::begins(text));
+        self.crash = is_crash.then_some(at);
         let seen = self.kinds.entry(at).or_default();
         seen.rank = row.rank;
         seen.is_pointer = known.is_pointer();
@@ -277,6 +312,7 @@ impl LogFold {
         seen.last = stamp;
         seen.newest.clear();
         seen.newest.push_str(first_bytes(text, LONGEST_KEPT));
+        seen.image.clone_from(&self.image);
     }
 
     /// Returns the explanation of what was read.
@@ -314,25 +350,23 @@ impl LogFold {
     }
 }
 
-/// Returns true for `goroutine 1 [running]:`.
-fn is_goroutine(text: &str) -> bool {
-    text.starts_with("goroutine ") && text.ends_with("]:")
+/// Returns true for a line of journald without a message, as those between the parts of a stack: `host kubelet[1]: `.
+fn is_head_alone(text: &str) -> bool {
+    let text = text.trim_end();
+    text.ends_with("]:") && {
+        let line = Line::of(&format!("{text} x"));
+        line.program.is_some() && line.stamp.is_some() && line.texts == ["x"]
+    }
 }
 
 /// Returns true for a line of a stack below its goroutine: a function, its place, who began it, a register, the signal.
 fn is_frame(text: &str) -> bool {
-    let has_place = text.split_whitespace().next().is_some_and(|place| {
-        let file = place.rsplit_once(':').filter(|(_, line)| line.parse::<u32>().is_ok());
-        file.is_some_and(|(file, _)| file.ends_with(".go") || file.ends_with(".s"))
-    });
-    let is_call = text.ends_with(')')
-        && text.split_once('(').is_some_and(|(name, _)| name.contains('.') && !name.contains(' '));
     let is_register = text.split_once(' ').is_some_and(|(_, value)| {
         let value = value.trim().strip_prefix("0x");
         value.is_some_and(|it| it.bytes().all(|byte| byte.is_ascii_hexdigit()))
     });
-    has_place
-        || is_call
+    place_of(text).is_some()
+        || is_call(text)
         || is_register
         || text.starts_with("created by ")
         || text.starts_with("[signal ")
@@ -351,6 +385,9 @@ fn note(all: &mut BTreeMap<String, Seen>, what: String, stamp: Option<String>) {
 fn kind(seen: Seen) -> Option<LogKind> {
     let mut newest = explain_message(&seen.newest).ok()?;
     newest.rank = seen.rank;
+    let has_image = newest.value("image").is_some();
+    let image = seen.image.as_deref().filter(|_| !has_image && is_of_pull(&newest.message));
+    newest.values.extend(image.map(image_fact));
     let Seen { rank, count, first, last, is_pointer, .. } = seen;
     Some(LogKind { rank, count, first, last, newest, is_pointer })
 }
@@ -498,6 +535,18 @@ mod tests {
         assert_eq!((log.kinds.len(), log.information), (1, 5), "{log:?}");
         assert!(log.is_known(), "{log:?}");
         assert!(log.summary.contains("The kubelet crashed: runtime error"), "{}", log.summary);
+        let frame = log.kinds[0].newest.value("frame");
+        assert_eq!(frame, Some("k8s.io/kubernetes/pkg/kubelet.(*Kubelet).syncLoop"));
+        // journald writes the empty line before the stack as well.
+        let mut fold = LogFold::default();
+        for line in ["panic: no", "", lines[2], lines[3], lines[4]] {
+            fold.push(format!("Jan 02 03:04:05 n1 kubelet[1]: {line}\n").as_bytes());
+        }
+        let log = fold.finish();
+        assert!(log.is_known() && log.kinds[0].newest.value("frame") == frame, "{log:?}");
+        // Nothing names the program but the frame.
+        let pasted = explain_message(&lines.join("\n"));
+        assert!(pasted.is_ok_and(|it| it.speaker == "kubelet" && it.value("frame") == frame));
         for line in [lines[0], lines[1], lines[2], "fatal error: concurrent map writes"] {
             let found = explain_message(&format!("kubelet[1]: {line}")).expect(line);
             assert!(
@@ -507,6 +556,14 @@ mod tests {
         }
         let other = explain_message("web[1]: panic: runtime error: no");
         assert!(other.is_ok_and(|it| it.speaker == "web" && !it.is_explained));
+    }
+
+    #[test]
+    fn the_image_of_a_status_is_a_fact_of_its_reason() {
+        let mut fold = LogFold::default();
+        fold.push(b"    Image:          nginx:1.99\n    State:          Waiting\n      Reason:       ImagePullBackOff\n");
+        let log = fold.finish();
+        assert_eq!(log.kinds[0].newest.value("image"), Some("nginx:1.99"), "{log:?}");
     }
 
     #[test]

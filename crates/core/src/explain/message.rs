@@ -1,5 +1,6 @@
 //! The explanation of one message.
 
+use super::crash::Crash;
 use super::derived::{derive, size_and_bytes};
 use super::event_row::StatusText;
 use super::klog_value::on_one_line;
@@ -204,6 +205,16 @@ impl Known {
 ///
 /// If it is none of the messages that kq knows.
 pub fn explain_message(text: &str) -> Result<MessageExplanation, UnknownMessage> {
+    if let Some(crash) = Crash::of(text)
+        && let Ok(mut explained) = explain_text(&crash.reason)
+    {
+        explained.values.extend(crash.frame.map(|frame| frame.fact()));
+        return Ok(explained);
+    }
+    explain_text(text)
+}
+
+fn explain_text(text: &str) -> Result<MessageExplanation, UnknownMessage> {
     match recognise(text).or_else(|unknown| of_status(text).ok_or(unknown)) {
         Ok(known) => Ok(known.explain()),
         Err(unknown) => of_reason(text, &unknown)
@@ -211,6 +222,7 @@ pub fn explain_message(text: &str) -> Result<MessageExplanation, UnknownMessage>
                 let program = unknown.speaker.as_deref().filter(|name| is_foreign(name))?;
                 Some(attributed(text, component(program)))
             })
+            .or_else(|| of_image(text))
             .ok_or(unknown),
     }
 }
@@ -224,6 +236,50 @@ pub(super) fn of_status(text: &str) -> Option<Known> {
     recognise(Table::get().reason(word)?).ok()
 }
 
+/// Explains a reason of a pull with the name of an image, `ErrImagePull: nginx:1.99`.
+fn of_image(text: &str) -> Option<MessageExplanation> {
+    let text = text.trim();
+    let text = text.strip_prefix("Error: ").unwrap_or(text);
+    let (reason, rest) = text.split_once([' ', ':'])?;
+    let image = image_name(rest)?;
+    let known = recognise(Table::get().reason(reason).filter(|_| is_of_pull(reason))?).ok()?;
+    let mut explained = known.explain();
+    explained.values.push(image_fact(image));
+    Some(explained)
+}
+
+/// Returns true for the reasons of a container that waits for its image (`pkg/kubelet/images/types.go`).
+pub(super) fn is_of_pull(reason: &str) -> bool {
+    matches!(
+        reason,
+        "ErrImagePull"
+            | "ImagePullBackOff"
+            | "ErrImageNeverPull"
+            | "InvalidImageName"
+            | "ImageInspectError"
+            | "RegistryUnavailable"
+            | "SignatureValidationFailed"
+    )
+}
+
+/// Returns the name of an image that a text is, without what stands around it; `None`: it is something else.
+pub(super) fn image_name(text: &str) -> Option<&str> {
+    let around = |c: char| c.is_whitespace() || "\"'()[]:,=".contains(c);
+    let name = text.trim_matches(around);
+    let name = name.strip_prefix("image").map_or(name, |rest| rest.trim_start_matches(around));
+    let is_name = |c: char| c.is_ascii_alphanumeric() || "._-/:@".contains(c);
+    (name.contains(['/', ':', '.']) && name.chars().all(is_name)).then_some(name)
+}
+
+/// Returns the image of a message as a fact.
+pub(super) fn image_fact(image: &str) -> MessageFact {
+    MessageFact {
+        name: "image".to_owned(),
+        value: shown(image, LONGEST_FACT),
+        meaning: "the image".to_owned(),
+    }
+}
+
 /// Explains the reason of an event whose message kq does not know.
 fn of_reason(text: &str, unknown: &UnknownMessage) -> Option<MessageExplanation> {
     let reason = unknown.reason.as_deref()?;
@@ -232,9 +288,14 @@ fn of_reason(text: &str, unknown: &UnknownMessage) -> Option<MessageExplanation>
     if unknown.speaker.as_deref().is_some_and(|it| is_foreign(it) == row.is_kubelets()) {
         return None;
     }
-    let explained = known.explain();
+    let mut explained = known.explain();
+    let line = Line::of(&masked(text));
+    let image = line.texts.first().filter(|_| is_of_pull(reason)).and_then(|it| image_name(it));
+    if let Some(image) = image {
+        explained.values.push(image_fact(image));
+    }
     Some(MessageExplanation {
-        message: shown(&Line::of(&masked(text)).texts.join(": "), LONGEST_SHOWN),
+        message: shown(&line.texts.join(": "), LONGEST_SHOWN),
         means: format!(
             "{} This is what {reason} says; kq does not know the message.",
             explained.means
@@ -329,7 +390,14 @@ fn recognise_parted(text: &str) -> Result<Known, UnknownMessage> {
             other[ends.clone()].iter_mut().for_each(|it| *it = !*it);
             let found = attempt(&other);
             let is_text = |at: usize| other[at] || is_text_of(&found, lines[at], lines[at + 1]);
-            if compared(&found, &best) == Some(Ordering::Greater) && { ends }.all(is_text) {
+            let is_better = match compared(&found, &best) {
+                Some(Ordering::Greater) => { ends }.all(is_text),
+                Some(Ordering::Equal) => {
+                    number == 1 && !other[at] && is_one_value(lines[at], lines[at + 1])
+                }
+                _ => false,
+            };
+            if is_better {
                 (best, is_blank) = (found, other);
             }
         }
@@ -355,6 +423,31 @@ fn is_text_of(known: &Result<Known, UnknownMessage>, line: &str, next: &str) -> 
         known.found.iter().flat_map(|(at, it)| it.fit.spans.iter().map(move |span| (at, span)));
     { spans }
         .any(|(at, span)| known.texts[*at].get(span.clone()).is_some_and(|it| it.contains(&word)))
+}
+
+/// Returns true if the end of a line and the beginning of the next one are parts of one value: the digits of a number, or a text
+/// in quotes without another blank. Two plain words may be two.
+fn is_one_value(line: &str, next: &str) -> bool {
+    let (line, next) = (line.trim_end(), next.trim_start());
+    let before = line.rsplit(char::is_whitespace).next().unwrap_or_default();
+    let after = next.split(char::is_whitespace).next().unwrap_or_default();
+    let is_word = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphabetic());
+    if before.ends_with(|c: char| c.is_ascii_digit()) {
+        let unit = after.trim_start_matches(|c: char| c.is_ascii_digit());
+        let unit = unit.trim_end_matches(['.', ',', ';', ')', ']', '"', '\'']);
+        if unit.len() < after.len() && unit.len() < 3 && is_word(unit) {
+            return true;
+        }
+    }
+    let (Some(open), Some(close)) = (before.rfind('"'), after.find('"')) else {
+        // The name of a pod: `pod=web-6d4b75cb6d-h` and `xk2p_shop(5384)`.
+        let value = before.split_once('=').map(|(_, value)| value);
+        return value.is_some_and(|it| !it.is_empty())
+            && after.contains(['_', '('])
+            && !after.contains('=');
+    };
+    let (head, tail) = (&before[open + 1..], &after[..close]);
+    before.matches('"').count() % 2 == 1 && !(is_word(head) && is_word(tail))
 }
 
 /// Returns how the messages that are found compare with those of another way to join the lines: `Greater` where there is more text of
@@ -1014,6 +1107,67 @@ pub(super) fn shown(text: &str, most: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_value_in_which_a_line_ends_is_one() {
+        for (text, name, value) in [
+            (
+                "OutOfcpu: Node didn't have enough resource: cpu, requested: 50\n00, used: 3838, capacity: 4000",
+                "requested",
+                "5000",
+            ),
+            (
+                "OutOfcpu: Node didn't have enough resource: cpu, requested: 5000, used: 3838, capacity: 40\n00",
+                "capacity",
+                "4000",
+            ),
+            (
+                "Back-off pulling image \"registry.example/te\nam/web:1\"",
+                "image",
+                "registry.example/team/web:1",
+            ),
+            (
+                "Liveness probe failed: Get \"http://10.244.1.17:80\n80/healthz\": context deadline exceeded \
+                 (Client.Timeout exceeded while awaiting headers)",
+                "url",
+                "http://10.244.1.17:8080/healthz",
+            ),
+            ("Readiness probe failed: HTTP probe failed with statuscode: 5\n03", "status", "503"),
+            (
+                "back-off 5m0s restarting failed container=web pod=web-6d4b75cb6d-h\nxk2p_shop(5384)",
+                "pod",
+                "web-6d4b75cb6d-hxk2p_shop(5384)",
+            ),
+            (
+                "Container web exceeded its local ephemeral storage limit \"1\n00Mi\". ",
+                "limit",
+                "100Mi",
+            ),
+            (
+                "MountVolume.SetUp failed for volume \"config\" : configmap \"app-con\nfig\" not found",
+                "name",
+                "app-config",
+            ),
+        ] {
+            let found = explain_message(text).unwrap_or_else(|_| panic!("{text}"));
+            assert_eq!(found.value(name), Some(value), "{text}: {:?}", found.values);
+        }
+    }
+
+    #[test]
+    fn the_reason_of_a_pull_names_its_image() {
+        for text in [
+            "ErrImagePull: nginx:1.99",
+            "Error: ErrImagePull nginx:1.99",
+            "ImagePullBackOff (nginx:1.99)",
+            "ImagePullBackOff image=nginx:1.99",
+            "Warning  ErrImagePull  3s  kubelet  nginx:1.99",
+        ] {
+            let found = explain_message(text).unwrap_or_else(|_| panic!("{text}"));
+            assert_eq!(found.value("image"), Some("nginx:1.99"), "{text}");
+        }
+        assert!(explain_message("ErrImagePull in the registry").is_err());
+    }
 
     #[test]
     fn the_reason_of_an_event_says_who_speaks_and_the_words_say_the_cause() {
