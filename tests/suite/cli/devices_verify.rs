@@ -340,7 +340,8 @@ fn the_files_of_a_node_are_held_against_its_machine_and_its_pods() {
         findings.map(|it| format!("{} {}", text(it, "severity"), text(it, "id"))).collect()
     };
     // Which containers of the pod are init containers is known now: they share.
-    let sound = told(0);
+    // The machine has NUMA nodes that are not known: whether the kubelet takes its memory is open.
+    let sound = told(3);
     assert!(sound.iter().all(|it| it.starts_with("INFO")), "{sound:?}");
     assert!(!sound.contains(&"INFO shared-in-pod".to_owned()), "{sound:?}");
     assert!(sound.contains(&"INFO resize".to_owned()), "{sound:?}");

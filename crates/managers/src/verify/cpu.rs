@@ -172,6 +172,13 @@ fn contradictions(
     {
         add("defaultCpuSet, entries".to_owned(), other);
     }
+    if policy == "static" && known.is_of_machine {
+        match () {
+            () if known.cpus.is_none() => verdict.depends_on("the CPUs of the machine"),
+            () if !known.knows_reserved_cpus => verdict.depends_on("the cores of the machine"),
+            () => {}
+        }
+    }
 }
 
 /// Finds CPUs that two pods have. Containers of one pod share: an init container leaves its CPUs to those

@@ -41,7 +41,7 @@ pub enum Content<'a> {
 }
 
 /// The facts other than the files.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct VerifyContext<'a> {
     /// `cpuManagerPolicy`; `None`: the configuration is unknown.
     pub cpu_policy: Option<&'a str>,
@@ -67,8 +67,38 @@ pub struct VerifyContext<'a> {
     pub memory: KnownMemory,
     /// The CPUs of the machine, for files that are this machine's.
     pub cpus: Option<CpuSet>,
+    /// The files are this machine's: what is not known of the machine is missing. Files that are named are judged without one.
+    pub is_of_machine: bool,
+    /// It is known which CPUs are reserved: they are listed, or the cores of the machine are known.
+    pub knows_reserved_cpus: bool,
+    /// kq knows what a kubelet of this version, which is given, reads.
+    pub supports_version: bool,
     /// The pods, for files that are this node's.
     pub pods: Option<&'a NodePods<'a>>,
+}
+
+impl Default for VerifyContext<'_> {
+    /// Returns that nothing is known, but that the kubelet is of a version that kq knows.
+    fn default() -> Self {
+        Self {
+            cpu_policy: None,
+            strict_cpu_reservation: false,
+            memory_policy: None,
+            layouts: KnownLayouts::default(),
+            unread: BTreeSet::new(),
+            knows_gates: false,
+            knows_version: false,
+            version: None,
+            is_1_32: false,
+            containers: None,
+            memory: KnownMemory::default(),
+            cpus: None,
+            is_of_machine: false,
+            knows_reserved_cpus: false,
+            supports_version: true,
+            pods: None,
+        }
+    }
 }
 
 /// The findings in one file.

@@ -95,7 +95,12 @@ fn judge(
         }
         return;
     }
-    let Err(error) = result else { return };
+    let Err(error) = result else {
+        if known.is_of_machine && !known.memory.has_machine() {
+            verdict.depends_on("the NUMA nodes of the machine");
+        }
+        return;
+    };
     match &error {
         MemoryStartError::Differs { differences, .. } => {
             for difference in differences {

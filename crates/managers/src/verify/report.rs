@@ -9,6 +9,7 @@ use kq_answer::reason::Reason;
 use kq_answer::{Basis, Finding, Headline, Severity, Worded, answer};
 use kq_facts::checkpoint::StateFile;
 use kq_k8s::go_text::quote;
+use kq_k8s::version::KubeletVersion;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -105,7 +106,8 @@ impl Verification {
                 format!("the kubelet starts without {}", path(file)),
             );
         }
-        let unread = [Verdict::Unreadable, Verdict::Unknown].into_iter().find_map(with);
+        let unread = [Verdict::Unreadable, Verdict::Unknown, Verdict::Unrecorded];
+        let unread = unread.into_iter().find_map(with);
         if let Some(file) = unread {
             return Headline::new("unknown", format!("{} is not known to be sound", path(file)));
         }
@@ -158,6 +160,14 @@ impl FileVerdict {
             self.verdict = Verdict::Refused;
             self.at_next_start = NextStart::DoesNotStart.into();
             self.kubelet_error = error;
+        }
+    }
+
+    /// Reports that the kubelet takes the file or not, as a fact decides that is not known.
+    pub(super) fn depends_on(&mut self, fact: &'static str) {
+        if self.verdict == Verdict::Ok {
+            self.verdict = Verdict::Unknown;
+            self.at_next_start = NextStart::DependsOnFact { fact }.into();
         }
     }
 
@@ -267,17 +277,33 @@ impl Verification {
         self.files.iter().all(|file| file.verdict == Verdict::Absent)
     }
 
-    /// Returns true if every file could be read. Facts that were stored need not have all of them, as long as
-    /// there is one.
+    /// Returns true if the kubelet's reaction to every file is known.
     pub fn is_complete(&self) -> bool {
-        let unread =
-            |file: &FileVerdict| matches!(file.verdict, Verdict::Unreadable | Verdict::Unknown);
-        let unrecorded = |file: &FileVerdict| file.verdict == Verdict::Unrecorded;
-        !self.files.iter().any(unread) && !self.files.iter().all(unrecorded)
+        let is_open = |file: &FileVerdict| {
+            matches!(file.verdict, Verdict::Unreadable | Verdict::Unknown | Verdict::Unrecorded)
+        };
+        !self.files.iter().any(is_open)
     }
 }
 
 fn examine(file: &StateFileContent<'_>, known: &VerifyContext<'_>, basis: &mut Basis) -> Examined {
+    let mut examined = examine_known(file, known, basis);
+    // Another version may have another layout.
+    if !known.supports_version && examined.verdict.verdict == Verdict::Ok {
+        examined.verdict.verdict = Verdict::Unknown;
+        let (oldest, newest) = (KubeletVersion::OLDEST, KubeletVersion::NEWEST);
+        examined.verdict.at_next_start =
+            NextStart::OtherVersion { oldest: oldest.to_string(), newest: newest.to_string() }
+                .into();
+    }
+    examined
+}
+
+fn examine_known(
+    file: &StateFileContent<'_>,
+    known: &VerifyContext<'_>,
+    basis: &mut Basis,
+) -> Examined {
     let mut verdict = FileVerdict::of(file);
     let of = |verdict| Examined { verdict, findings: Vec::new(), held: Held::Nothing };
     match &file.content {
@@ -287,6 +313,13 @@ fn examine(file: &StateFileContent<'_>, known: &VerifyContext<'_>, basis: &mut B
                 Some(StateFile::Cpu | StateFile::Memory) => NextStart::StartsAnew.into(),
                 _ => NextStart::StartsWithNothing.into(),
             };
+            of(verdict)
+        }
+        _ if !matches!(file.content, Content::Stored(_))
+            && file.file.is_some_and(|kind| known.unread.contains(&kind)) =>
+        {
+            verdict.verdict = Verdict::Unused;
+            verdict.at_next_start = NextStart::DoesNotRead.into();
             of(verdict)
         }
         Content::Unreadable(reason) => {
@@ -299,11 +332,6 @@ fn examine(file: &StateFileContent<'_>, known: &VerifyContext<'_>, basis: &mut B
             verdict.verdict = Verdict::Unrecorded;
             verdict.at_next_start = NextStart::Unknown.into();
             verdict.derivation.push("is not in the snapshot".to_owned());
-            of(verdict)
-        }
-        Content::Bytes(_) if file.file.is_some_and(|kind| known.unread.contains(&kind)) => {
-            verdict.verdict = Verdict::Unused;
-            verdict.at_next_start = NextStart::DoesNotRead.into();
             of(verdict)
         }
         Content::Stored(fact) => devices::examine_stored(file, fact, known),
@@ -435,6 +463,20 @@ pub enum NextStart {
     /// Whether it starts depends on the random order of the allocations.
     #[text("depends on the order in which it goes through the allocations, which is random")]
     DependsOnOrder,
+    /// It compares the file with the machine, of which something is not known.
+    #[text("takes it or does not start: {fact} are not known")]
+    DependsOnFact {
+        /// What is not known, in the plural.
+        fact: &'static str,
+    },
+    /// kq does not know kubelets of this version.
+    #[text("is not known: kq knows kubelets {oldest} to {newest}")]
+    OtherVersion {
+        /// The first known version.
+        oldest: String,
+        /// The last known version.
+        newest: String,
+    },
     /// It does not read the file: it has another version, or a feature gate is off.
     #[text("does not read it in this version and with these feature gates")]
     DoesNotRead,

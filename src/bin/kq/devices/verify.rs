@@ -46,8 +46,8 @@ use std::path::Path;
 /// Exit code 0: no error; there may be warnings and notes. 1: the kubelet rejects
 /// a file, a file has an error, or a file of several is of an unknown kind. 2: no
 /// file could be checked, because their kind is unknown. 3: a file could not be
-/// read, the kubelet's reaction to it is unknown, or a snapshot has none of the
-/// files.
+/// read or is not in the snapshot, or the kubelet's reaction to it is unknown, as
+/// where the machine or its version is.
 ///
 /// Examples:
 ///

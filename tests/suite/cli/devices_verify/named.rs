@@ -194,14 +194,15 @@ fn the_checkpoint_of_a_driver_is_not_the_kubelets() {
 }
 
 #[test]
-fn what_a_snapshot_was_never_given_is_no_failure() {
+fn what_a_snapshot_was_never_given_is_missing() {
     let verdicts = |ran: &str| -> Vec<String> {
         let (files, _) = answer(ran);
         files.iter().map(|it| it["verdict"].as_str().unwrap_or_default().to_owned()).collect()
     };
     let ran = kq("devices verify --snapshot examples/devices/snapshot.json -ojson").run();
-    assert_eq!(ran.code, 0, "{}", ran.text());
-    assert_eq!(verdicts(&ran.stdout), ["OK", "OK", "OK", "UNRECORDED", "UNRECORDED", "UNRECORDED"]);
+    assert_eq!(ran.code, 3, "{}", ran.text());
+    let expected = ["OK", "UNKNOWN", "UNKNOWN", "UNRECORDED", "UNRECORDED", "UNRECORDED"];
+    assert_eq!(verdicts(&ran.stdout), expected);
     // Where no kubelet ran, absent files prove nothing: the same from the node and from a snapshot of it.
     let node = folder_with(&[("root/proc/sys/kernel/hostname", "n")]);
     let live = kq("devices verify --host-root root -ojson").within(&node).run();

@@ -1,5 +1,6 @@
 //! The state files of a kubelet.
 
+use crate::kubelet_start::Machine;
 use crate::question::start::KubeletStart;
 use anyhow::anyhow;
 use kq_answer::origin::Origin;
@@ -140,6 +141,7 @@ fn known<'n>(
         let known = containers.map(|it| (it.id.clone(), (it.pod_uid.clone(), it.name.clone())));
         Some(known.collect::<KnownContainers>())
     });
+    let machine = Machine::of_host(&node.snapshot.host);
     VerifyContext {
         cpu_policy: says("cpuManagerPolicy").then_some(config.cpu_manager_policy.as_str()),
         strict_cpu_reservation: strict,
@@ -156,15 +158,23 @@ fn known<'n>(
         version: Some(node.kubelet.version),
         is_1_32: has_one_file_of_pods(node),
         containers,
-        memory: if is_of_node { memory(node) } else { KnownMemory::default() },
-        cpus: node.snapshot.host.cpus().ok().filter(|_| is_of_node),
+        memory: memory(node, is_of_node),
+        cpus: machine.cpus.filter(|_| is_of_node),
+        is_of_machine: is_of_node,
+        knows_reserved_cpus: !config.reserved_system_cpus.is_empty()
+            || machine.cpu_topology.is_some(),
+        supports_version: node.kubelet.version.is_known(),
         pods: Some(pods),
     }
 }
 
 /// Collects what the memory manager compares its state with.
-fn memory(node: &Node) -> KnownMemory {
+fn memory(node: &Node, is_of_node: bool) -> KnownMemory {
     let given = &node.kubelet.given.reserved_memory;
     let reserved_memory = node.knows_config.then(|| given.clone().unwrap_or_default());
-    KnownMemory { reserved_memory, ..KnownMemory::of_host(&node.snapshot.host) }
+    let machine = match is_of_node {
+        true => KnownMemory::of_host(&node.snapshot.host),
+        false => KnownMemory::default(),
+    };
+    KnownMemory { reserved_memory, ..machine }
 }
