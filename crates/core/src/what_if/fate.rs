@@ -169,8 +169,9 @@ pub enum PodFate {
     NotAdmitted { reason: String, message: String },
     #[text("{outcomes}: {cause}", outcomes = or(outcomes))]
     #[advice("drain the pod before the change")]
+    #[command(reboots: true => "kq devices plan --reboot")]
     #[command("kq devices plan --kubelet-restart")]
-    Open { outcomes: Vec<PodResult>, cause: String },
+    Open { outcomes: Vec<PodResult>, cause: String, reboots: bool },
 }
 
 impl PodFate {

@@ -18,7 +18,7 @@ use crate::manager::allocate::{
 };
 use crate::manager::topology::{TopologyManager, TopologyPolicy, TopologyScope};
 use crate::manager::{Affinities, ManagerState, Plugins, PodAdmission};
-use kq_answer::{Basis, Headline, answer};
+use kq_answer::{Basis, Headline, Missing, MissingFact, answer};
 use kq_facts::node_object::NodeObject;
 use kq_k8s::nearest::nearest;
 use kq_k8s::pod::{Pod, ResourceName};
@@ -61,32 +61,68 @@ answer!("DevicePlan", DevicePlan; DevicePlan::headline);
 impl DevicePlan {
     /// Returns how many pods get their devices, and the first that does not.
     fn headline(&self) -> Headline {
-        let all = self.pods.len();
-        let is_refused = |it: &&PlannedPod| it.admission.message.is_some() || it.failure.is_some();
-        let of = |pod: &PlannedPod| format!("{}/{}", pod.namespace, pod.name);
         if let Some(why) = &self.prevented {
             return Headline::new("prevented", why.clone());
         }
-        match (self.pods.iter().find(is_refused), all) {
-            (None, 0) => Headline::good("nothing", "no pod has or requests devices"),
-            (None, 1) => {
-                let name = self.pods.first().map(of).unwrap_or_default();
-                Headline::good("admitted", format!("{name} gets its devices"))
-            }
-            (None, all) => Headline::good("admitted", format!("all {all} pods get their devices")),
-            (Some(pod), all) => {
-                let refused = self.pods.iter().filter(is_refused).count();
-                let reason = pod.admission.message.as_ref().map(|it| format!(": {it}"));
-                let text = format!(
-                    "{refused} of {} {} refused: {}{}",
-                    counted(all, "pod"),
-                    if refused == 1 { "is" } else { "are" },
-                    of(pod),
-                    reason.unwrap_or_default()
-                );
-                Headline::new("refused", text)
+        let of = |pod: &PlannedPod| format!("{}/{}", pod.namespace, pod.name);
+        let all = counted(self.pods.len(), "pod");
+        // The worst first: of each kind the first pod is named.
+        for (holds, code, does) in PlannedPod::KINDS {
+            let mut pods = self.pods.iter().filter(|pod| holds(pod));
+            let Some(first) = pods.next() else { continue };
+            let count = 1 + pods.count();
+            let (one, several) = does;
+            let does = if count == 1 { one } else { several };
+            let reason = first.reason().map(|it| format!(": {it}")).unwrap_or_default();
+            let text = format!("{count} of {all} {does}: {}{reason}", of(first));
+            return Headline::new(code, text);
+        }
+        match &self.pods[..] {
+            [] => Headline::good("nothing", "no pod has or requests devices"),
+            [pod] => Headline::good("admitted", format!("{} gets its devices", of(pod))),
+            pods => {
+                Headline::good("admitted", format!("all {} pods get their devices", pods.len()))
             }
         }
+    }
+}
+
+/// A kind of pods that do not get their devices, or may not: whether a pod is one, its code, and what is said of one and of
+/// several.
+type PodKind = (fn(&PlannedPod) -> bool, &'static str, (&'static str, &'static str));
+
+impl PlannedPod {
+    const KINDS: [PodKind; 5] = [
+        (Self::is_refused_for_sure, "refused", ("is refused", "are refused")),
+        (Self::has_crash, "crash", ("is not admitted", "are not admitted")),
+        (Self::loses_devices, "forgotten", ("loses its devices", "lose their devices")),
+        (|pod| pod.otherwise.is_some(), "open", ("may be refused", "may be refused")),
+        (|pod| pod.failure.is_some(), "unknown", ("has no known result", "have no known result")),
+    ];
+
+    /// Returns true if it is refused, whatever chance decides.
+    pub fn is_refused_for_sure(&self) -> bool {
+        self.failure.is_none() && self.admission.message.is_some() && self.otherwise.is_none()
+    }
+
+    fn has_crash(&self) -> bool {
+        self.failure.as_ref().is_some_and(|failure| !failure.is_undetermined())
+    }
+
+    /// Returns true if the kubelet no longer knows that its devices are in use.
+    fn loses_devices(&self) -> bool {
+        self.outlook.as_ref().is_some_and(|outlook| outlook.verdict == Verdict::Forgotten)
+    }
+
+    /// Returns why it does not get its devices, or may not.
+    fn reason(&self) -> Option<String> {
+        let failure = self.failure.as_ref().map(|failure| failure.message.clone());
+        let open = self.otherwise.as_ref().map(|other| other.depends_on.clone());
+        let forgotten = self.loses_devices().then(|| {
+            "a kubelet that starts does not find them in its checkpoint, and allocates them again".to_owned()
+        });
+        let message = self.admission.message.clone();
+        failure.or(open).or(forgotten).or(message)
     }
 }
 
@@ -399,13 +435,10 @@ pub fn asks_for_devices(state: &ManagerState, pod: &Pod) -> bool {
 impl DevicePlan {
     /// Returns true if all pods get their requested devices for sure, and keep those that they have.
     pub fn all_admitted(&self) -> bool {
-        let keeps = |pod: &PlannedPod| {
-            pod.outlook.as_ref().is_none_or(|outlook| outlook.verdict != Verdict::Forgotten)
-        };
         let is_admitted = |pod: &PlannedPod| {
             pod.admission.admitted && pod.otherwise.as_ref().is_none_or(|other| other.admitted)
         };
-        self.pods.iter().all(|pod| is_admitted(pod) && keeps(pod))
+        self.pods.iter().all(|pod| is_admitted(pod) && !pod.loses_devices())
             && self.not_offered.values().all(|resource| resource.in_node_status)
     }
 
@@ -436,6 +469,22 @@ impl DevicePlan {
             (name, found)
         };
         self.not_offered = asked.into_iter().map(lookup).collect();
+    }
+
+    /// Returns true if a pod does not get its devices, whatever is missing: with another configuration, other devices of the
+    /// node or a kubelet that does not start it gets none either. Only a policy refuses for the NUMA nodes.
+    pub fn refuses_for_sure(&self) -> bool {
+        let decides = |missing: &Missing| {
+            !matches!(
+                missing.fact,
+                MissingFact::KubeletConfig | MissingFact::NextStart | MissingFact::Placement
+            )
+        };
+        let is_refused = |pod: &PlannedPod| {
+            let is_of_policy = pod.admission.reason.as_deref() == Some("TopologyAffinityError");
+            pod.is_refused_for_sure() && !is_of_policy
+        };
+        !self.basis.missing.iter().any(decides) && self.pods.iter().any(is_refused)
     }
 
     /// Returns true if the result of a pod is unknown.

@@ -144,8 +144,9 @@ impl Args {
         };
         // For a pod of the node they stand next to what the node says.
         let stand_alone = self.devices.devices.is_some() && from_file.is_some();
-        let needs =
-            self.node.needs_with_given(stand_alone, device_plan_needs(self.kubelet_restart));
+        let needs = self
+            .node
+            .needs_with_given(stand_alone, device_plan_needs(self.kubelet_restart || self.reboot));
         let node = self.node.gather(Some(&self.devices), needs)?;
         let subject = match (from_file, &self.pod) {
             (Some(pods), _) => Subject::Manifest(pods),
@@ -168,7 +169,7 @@ impl Args {
             tell(&planned.basis);
         }
         Ok(match () {
-            () if planned.prevented.is_some() => Code::No,
+            () if planned.prevented.is_some() || planned.refuses_for_sure() => Code::No,
             () if planned.is_undetermined() || !planned.basis.missing.is_empty() => Code::Missing,
             () if planned.all_admitted() => Code::Answered,
             () => Code::No,

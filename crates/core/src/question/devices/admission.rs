@@ -30,9 +30,12 @@ use kq_managers::reconstruct::{
 use kq_managers::topology_manager::HintProvider;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// An assumption about a starting kubelet.
+/// An assumption about a starting kubelet where containers run.
 pub const BEFORE_ALL_SOURCES: &str = "the kubelet admits the pods before it has heard from all its sources of \
                                       pods, and finds the containers running that run now";
+
+/// The same where none runs, as after a boot.
+const WITHOUT_CONTAINERS: &str = "the kubelet admits the pods before it has heard from all its sources of pods, and finds no container running";
 
 /// The assumption where not all devices in use are known.
 pub const NO_OTHER_USE: &str = "no other device is in use than is known (--checkpoint)";
@@ -196,11 +199,11 @@ impl DeviceQuestion<'_> {
         }
         basis.warn_all(own.warnings);
         basis.assume_all(own.assumptions);
-        basis.assume(BEFORE_ALL_SOURCES.to_owned());
         let asking = all.iter().copied().filter(|pod| asks_for_devices(pod));
         basis.lack_all(asking.filter_map(|pod| unknown_containers(pod, &pods)));
         let running_of = |pod: &&Pod| running(pod, &uid_of(pod, &qualified(pod)), &pods);
         let mut running: BTreeSet<(String, String)> = all.iter().flat_map(running_of).collect();
+        basis.assume(if running.is_empty() { WITHOUT_CONTAINERS } else { BEFORE_ALL_SOURCES });
         self.forget(all, plugins, &mut running, basis);
         let restarted = match is_first {
             true => self.object.clone(),

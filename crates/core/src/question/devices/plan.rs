@@ -10,6 +10,7 @@ use super::topology::TopologyOptions;
 use crate::question::admission::{AdmissionNode, StartEnds};
 use crate::question::patches::assume_fault;
 use crate::question::start::{KubeletStart, kubelet_start};
+use crate::question::what_if::apply::stop_containers;
 use anyhow::anyhow;
 use kq_admission::qualified;
 use kq_answer::{Assumption, Basis, Failure, Missing, MissingFact, Warning, WarningCode};
@@ -136,9 +137,9 @@ pub fn holders_of(node: &Node, unhealthy: Vec<String>) -> Result<Vec<Holder>, Fa
     Ok(plan.pods.iter().flat_map(of_pod).collect())
 }
 
-/// Returns the facts that a plan needs. A kubelet that restarts has to start, and to admit the pods.
-pub fn device_plan_needs(kubelet_restart: bool) -> Needs {
-    match kubelet_restart {
+/// Returns the facts that a plan needs. A kubelet that starts, also after a boot, has to start, and to admit the pods.
+pub fn device_plan_needs(starts: bool) -> Needs {
+    match starts {
         true => Needs::READMISSION.in_files(),
         false => Needs::DEVICES.without(&[FactKey::StateFiles]),
     }
@@ -306,13 +307,14 @@ pub fn device_plan<P: PlanPlugins>(
     planned.basis.warnings.splice(0..0, node.warnings());
     planned.basis.assume_all(node.kubelet.version.certainty(RuleArea::Managers));
     planned.basis.lack_all(node.missing_config());
-    if restart && !options.reboot {
+    if restart {
         let is_decided =
             |it: &&PlannedPod| it.admission.message.is_none() && it.otherwise.is_none();
         let given = planned.pods.iter().filter(is_decided);
         let given = given.map(|it| format!("{}/{}", it.namespace, it.name)).collect();
         let start = kubelet_start(node);
-        match not_admitted(node, &start, &given) {
+        let booted = options.reboot.then(|| after_boot(node)).transpose()?;
+        match not_admitted(booted.as_ref().unwrap_or(node), &start, &given) {
             Ok(prevented) => planned.prevented = prevented,
             // Files alone say nothing of the node.
             Err(_) if node.snapshot.node.found.is_none() || node.snapshot.pods.found.is_none() => {}
@@ -324,6 +326,13 @@ pub fn device_plan<P: PlanPlugins>(
         planned.basis.lack_all(start.missing(node));
     }
     Ok(planned)
+}
+
+/// Returns the node as a kubelet finds it after a boot.
+fn after_boot(node: &Node) -> Result<Node, Failure> {
+    let mut snapshot = node.snapshot.clone();
+    stop_containers(&mut snapshot);
+    Ok(Node::of(snapshot, node.overrides.clone())?)
 }
 
 /// Returns why pods get no devices at a start, or may not: the kubelet does not start, or ends them for something else.

@@ -19,7 +19,7 @@ use kq_facts::pod_selector::{PodSelector, nearest_pod, several_pods};
 use kq_facts::redaction::redact_pods;
 use kq_facts::runtime::{ContainerState, DriverBy, LowLevelRuntime};
 use kq_facts::settings::{assign, assign_gates, settings_of};
-use kq_facts::snapshot::RecordedPods;
+use kq_facts::snapshot::{RecordedPods, Snapshot};
 use kq_facts::state_files::STATE_FILES;
 use kq_facts::stats_summary::FsStats;
 use kq_facts::workloads::pod_id;
@@ -96,7 +96,7 @@ pub fn apply(
 ) -> Result<Option<String>, Failure> {
     match change {
         Change::KubeletRestart { .. } | Change::RuntimeRestart => {}
-        Change::Reboot => stop_containers(state),
+        Change::Reboot => stop_containers(&mut state.snapshot),
         Change::KubeletVersion(version) => {
             if let Ok(before) = state.node() {
                 let before = before.kubelet.version;
@@ -143,7 +143,7 @@ pub fn apply(
             runtime.value.cgroup_driver = Lookup::found(change.to_string(), *driver);
         }
         Change::Kernel(version) => {
-            stop_containers(state);
+            stop_containers(&mut state.snapshot);
             state.overrides.cgroup_version = Some(*version);
         }
         Change::Config { file } => {
@@ -281,14 +281,14 @@ fn forget_defaults(state: &mut NodeState, from: KubeletVersion, to: KubeletVersi
 }
 
 /// Stops every container, in each source of running containers: after a boot the runtime lists none that runs.
-fn stop_containers(state: &mut NodeState) {
-    if let Some(files) = &mut state.snapshot.start_files.found {
+pub fn stop_containers(snapshot: &mut Snapshot) {
+    if let Some(files) = &mut snapshot.start_files.found {
         files.value.forget_sockets();
     }
-    for loaded in state.snapshot.pods.found.iter_mut().flat_map(|it| &mut it.value.pods) {
+    for loaded in snapshot.pods.found.iter_mut().flat_map(|it| &mut it.value.pods) {
         stop_reported(&mut loaded.pod.status);
     }
-    let Some(runtime) = &mut state.snapshot.runtime.found else { return };
+    let Some(runtime) = &mut snapshot.runtime.found else { return };
     for container in runtime.value.containers.found.iter_mut().flat_map(|found| &mut *found.value) {
         if container.state == ContainerState::Running {
             container.state = ContainerState::Exited;

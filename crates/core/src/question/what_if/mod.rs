@@ -3,7 +3,7 @@
 
 mod actuation;
 mod allocation;
-mod apply;
+pub(super) mod apply;
 mod arrivals;
 mod behaviours;
 mod described;

@@ -348,6 +348,7 @@ impl Transition<'_> {
             result if !outcome.or_else.is_empty() => PodFate::Open {
                 outcomes: [result].into_iter().chain(outcome.or_else.iter().copied()).collect(),
                 cause: outcome.depends_on.clone().unwrap_or_default(),
+                reboots: self.reboots,
             },
             PodResult::Kept | PodResult::Waits => return None,
             PodResult::Refused if is_new => {
