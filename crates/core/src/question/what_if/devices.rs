@@ -16,6 +16,15 @@ impl Transition<'_> {
     /// Reports the pods that hold a device which its plugin lists no longer, as `kq devices plan --unhealthy` does.
     pub(super) fn holders(&self, pods: &[PodOutcome]) -> Vec<Effect> {
         let unhealthy = self.gone_devices();
+        let is_gone = |change: &Change| matches!(change, Change::PluginGone { .. });
+        if self.before.state.snapshot.devices.is_none() && self.changes.iter().any(is_gone) {
+            let reason = "the devices that the plugin lists, and their holders, are not known (--checkpoint, --pod-resources)";
+            let rule = WhatIfRule::Missing {
+                about: "the holders of devices".to_owned(),
+                reason: reason.to_owned(),
+            };
+            return vec![Effect::new(Subject::Node, rule)];
+        }
         let Ok(node) = self.before.kubelet() else { return Vec::new() };
         if unhealthy.is_empty() {
             return Vec::new();
