@@ -214,7 +214,8 @@ pub fn incomplete(
         return missing(format!("{source} may not have all pods, and no runtime lists others"));
     };
     let known: BTreeSet<&str> = known.iter().map(|pod| effective_uid(pod)).collect();
-    let is_known = |uid: &str| known.contains(uid);
+    // Of the pods that it names, the runtime has no specification.
+    let is_known = |uid: &str| source != PodSource::Runtime && known.contains(uid);
     let mut unknown = sandboxes.iter().filter(|sandbox| sandbox.ready && !is_known(&sandbox.uid));
     let first = unknown.next()?;
     let others = and_more(unknown.count());

@@ -77,6 +77,10 @@ impl ProbedPods {
         lint.basis.warn_all(self.node.notes.iter().cloned());
         lint.basis.lack_all(self.unlabelled.clone());
         lint.basis.lack_all(self.lost());
+        if are_all_of_node {
+            // A pod that could not be read is missing by its name already.
+            lint.basis.lack_all(self.node.unknown_pods().filter(|_| self.left_out.is_empty()));
+        }
         lint
     }
 
