@@ -49,13 +49,12 @@ pub(super) fn dra(start: &Start<'_>, found: &mut StartExamination) {
     }
     let Some(text) = text(start, found, file) else { return };
     if let Err(refusal) = claims::load(text.as_bytes()).outcome {
+        let step = refusal.step();
         let error = match start.facts.version().creates_resource_claim_cache() {
-            true => {
-                format!("create ResourceClaim cache: GetOrCreate() on checkpoint state: {refusal}")
+            true => format!("create ResourceClaim cache: {step}: {refusal}"),
+            false => {
+                format!("failed to create claimInfo cache: error calling {step}: {refusal}")
             }
-            false => format!(
-                "failed to create claimInfo cache: error calling GetOrCreate() on checkpoint state: {refusal}"
-            ),
         };
         let path = path(start.folder(), file);
         found.stop(Stage::Run, StartRule::StateFile { file, path, error, panics: false });

@@ -323,6 +323,16 @@ pub fn load(bytes: &[u8]) -> DraLoad {
     }
 }
 
+impl DraRefusal {
+    /// Returns the step of the kubelet's start that fails: it reads the file, then the claims in it.
+    pub fn step(&self) -> &'static str {
+        match self {
+            Self::Json(_) | Self::Corrupt => "GetOrCreate() on checkpoint state",
+            Self::Data(_) => "GetEntries() on checkpoint",
+        }
+    }
+}
+
 impl DraLoad {
     /// Returns true if the checksum is that of the text.
     pub fn is_checksum_right(&self) -> bool {
