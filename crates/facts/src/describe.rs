@@ -203,7 +203,7 @@ pub fn describe(sources: NodeSources<'_>) -> Result<NodeConfig, DescribeError> {
     let swap_capacity = facts.add("swapCapacity", swap_capacity, || None, "--swap-capacity");
     warnings.extend(start_warnings(&config, &reserved, swap_capacity));
     if let Some((file, object)) = object.filter(|_| !asks_for_amounts(sources)) {
-        warnings.extend(status_warnings(file, object, &allocatable));
+        warnings.extend(status_warnings(file, object, &allocatable, None));
     }
     let swap_controller = overrides
         .swap_controller

@@ -8,6 +8,7 @@ use crate::node_object::NodeObject;
 use kq_answer::warning::{Warning, WarningCode};
 use kq_k8s::feature_gates::{FeatureGates, Gate};
 use kq_k8s::pod::ResourceName;
+use kq_k8s::quantity::{Format, Quantity};
 
 /// Returns what a kubelet with this configuration would stop on.
 pub fn start_warnings(
@@ -100,18 +101,42 @@ pub fn effect_warnings(
     warnings
 }
 
+/// How much of the disk may differ: its amount is measured again, and rounded.
+const ROUNDED_BYTES: i64 = 1 << 20;
+
 /// Returns where the node's own status contradicts what follows from the configuration: then the
-/// configuration that was given is not that of the node.
+/// configuration that was given is not that of the node. `most_pods`: the pods and the disk count too; cgroups follow from neither.
 pub fn status_warnings(
     file: &str,
     object: &NodeObject,
     allocatable: &NodeAllocatable,
+    most_pods: Option<i64>,
 ) -> Vec<Warning> {
+    let is_close = |one: &Quantity, other: &Quantity| {
+        one.value().abs_diff(other.value()) < ROUNDED_BYTES.unsigned_abs()
+    };
     let differing = object.status.allocatable.iter().filter_map(|(name, reported)| {
-        let computed = allocatable.status.get(name)?;
-        let counts = matches!(name, ResourceName::Cpu | ResourceName::Memory)
-            || name.hugepage_size().is_some();
-        (counts && reported.compare(computed).is_ne()).then(|| {
+        let known = allocatable.status.get(name);
+        let (computed, differs) = match (name.as_str(), most_pods) {
+            ("pods", most_pods) => {
+                let most = Quantity::from_units(most_pods?, Format::DecimalSi);
+                let differs = reported.compare(&most).is_ne();
+                (most, differs)
+            }
+            ("ephemeral-storage", Some(_)) => {
+                let computed = known?.clone();
+                let differs = !is_close(reported, &computed);
+                (computed, differs)
+            }
+            _ => {
+                let counts = matches!(name, ResourceName::Cpu | ResourceName::Memory)
+                    || name.hugepage_size().is_some();
+                let computed = known?.clone();
+                let differs = counts && reported.compare(&computed).is_ne();
+                (computed, differs)
+            }
+        };
+        differs.then(|| {
             let text = format!(
                 "{file} reports {reported} of {name} as allocatable, and {computed} follow from the input: \
                  its kubelet reserves something else (--kubelet-config FILE)"

@@ -149,7 +149,12 @@ pub fn node_object(examined: CheckInput<'_>) -> Check {
             "name an API server with --kubeconfig FILE, or give the object with --node-file FILE",
         );
     };
-    let other = status_warnings(source, object, &examined.node.allocatable);
+    let other = status_warnings(
+        source,
+        object,
+        &examined.node.allocatable,
+        Some(examined.node.most_pods()),
+    );
     let other: Vec<String> = other.into_iter().map(|it| it.text).collect();
     match (other.is_empty(), examined.knows_config()) {
         (false, true) => warn(
