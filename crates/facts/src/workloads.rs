@@ -68,6 +68,11 @@ impl Workloads {
         self.containers.get(id)
     }
 
+    /// Walks over the containers by ID.
+    pub fn containers(&self) -> impl Iterator<Item = (&str, &ContainerName)> {
+        self.containers.iter().map(|(id, container)| (id.as_str(), container))
+    }
+
     /// Walks over the pods by UID.
     pub fn pods(&self) -> impl Iterator<Item = (&str, &PodName)> {
         self.pods.iter().map(|(uid, pod)| (uid.as_str(), pod))

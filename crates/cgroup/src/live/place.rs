@@ -5,7 +5,7 @@ use crate::report::PlaceLevel;
 use kq_facts::cgroup_name::{CgroupName, id_in_scope};
 use kq_facts::cgroup_tree::{CgroupPath, CgroupTexts, CgroupTree};
 use kq_facts::runtime::ContainerState;
-use kq_facts::workloads::{PodName, Workloads};
+use kq_facts::workloads::{ContainerName, PodName, Workloads};
 use kq_k8s::qos::QosClass;
 use serde::Serialize;
 
@@ -68,6 +68,22 @@ pub enum Part<'t> {
     Monitor,
     /// No container with this ID is known.
     Unknown,
+}
+
+/// Returns the containers that run and have none of these cgroups, as far as the runtime lists containers.
+pub fn without_cgroup<'w>(
+    cgroups: &[LiveCgroup<'_>],
+    workloads: &'w Workloads,
+) -> Vec<&'w ContainerName> {
+    let is_there = |id: &str| {
+        cgroups
+            .iter()
+            .any(|it| matches!(&it.owner, LiveOwner::Container(container) if container.id == id))
+    };
+    let running = workloads.containers().filter(|(_, container)| {
+        container.name.is_some() && container.state == ContainerState::Running
+    });
+    running.filter(|(id, _)| !is_there(id)).map(|(_, container)| container).collect()
 }
 
 /// Walks over the cgroups of the kubelet below a root, parents first.

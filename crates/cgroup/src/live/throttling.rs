@@ -1,16 +1,16 @@
 //! The containers that their CPU quotas throttle most.
 
 use crate::files::CgroupDriver;
-use crate::live::place::{LiveCgroup, LiveOwner, LivePlace, Part, live_cgroups};
+use crate::live::place::{LiveCgroup, LiveOwner, LivePlace, Part, live_cgroups, without_cgroup};
 use crate::live::show::{Usage, is_shown};
 use crate::report::PlaceLevel;
 use kq_answer::{Basis, Headline, Missing, MissingFact, Warning, answer};
 use kq_facts::cgroup_file::CgroupFile;
 use kq_facts::cgroup_tree::{CgroupPath, CgroupTexts, CgroupTree};
 use kq_facts::pod_selector::Selection;
-use kq_facts::workloads::Workloads;
+use kq_facts::workloads::{ContainerName, Workloads};
 use kq_output::table::{Column, Rows, Table, or_dash};
-use kq_output::units;
+use kq_output::units::{self, counted};
 use serde::Serialize;
 use std::cmp::Reverse;
 
@@ -37,7 +37,10 @@ impl ThrottlingRanking<'_> {
         let Some((first, share)) = self.items.first().and_then(|it| Some((it, share(it)?))) else {
             let uncounted = self.items.iter().filter(|it| it.periods.is_none()).count();
             return match (uncounted, self.items.len()) {
-                (0, _) => Headline::good("none", "no container is throttled"),
+                (0, _) if self.basis.missing.is_empty() => {
+                    Headline::good("none", "no container is throttled")
+                }
+                (0, _) => Headline::new("unknown", "no container with a cgroup is throttled"),
                 (count, all) => {
                     let text = format!("whether {count} of {all} are throttled is not counted");
                     Headline::new("unknown", text)
@@ -85,10 +88,9 @@ pub fn throttling<'t>(
 ) -> ThrottlingRanking<'t> {
     let present = roots.iter().filter(|(_, root)| tree.get(root).is_some());
     let cgroups = present.flat_map(|(driver, root)| live_cgroups(tree, root, *driver, workloads));
-    let mut items: Vec<Throttled<'t>> = cgroups
-        .filter(|cgroup| is_shown(cgroup, selection))
-        .filter_map(|cgroup| throttled(&cgroup))
-        .collect();
+    let cgroups: Vec<LiveCgroup<'t>> = cgroups.collect();
+    let shown = cgroups.iter().filter(|cgroup| is_shown(cgroup, selection));
+    let mut items: Vec<Throttled<'t>> = shown.filter_map(throttled).collect();
     items.sort_by_cached_key(|item| {
         let place = &item.place;
         let name = [place.namespace, place.pod, place.container, Some(place.cgroup)];
@@ -103,6 +105,18 @@ pub fn throttling<'t>(
     if uncounted > 0 {
         let containers = of(|item| item.place.level == PlaceLevel::Container);
         let text = format!("cpu.stat of {uncounted} of {containers} containers");
+        basis.lack(Missing::new(MissingFact::CgroupUsage, text).about("cpu.stat"));
+    }
+    let is_selected = |container: &&ContainerName| {
+        let uid = &container.pod_uid;
+        let pod = workloads.pod(uid);
+        let name = pod.map(|pod| (pod.namespace.as_str(), pod.name.as_str()));
+        let (namespace, name) = name.unwrap_or_default();
+        selection.has(namespace, name, uid)
+    };
+    let without = without_cgroup(&cgroups, workloads).into_iter().filter(is_selected).count();
+    if without > 0 {
+        let text = format!("cpu.stat of {}: no cgroup", counted(without, "running container"));
         basis.lack(Missing::new(MissingFact::CgroupUsage, text).about("cpu.stat"));
     }
     ThrottlingRanking { items, basis }

@@ -7,7 +7,7 @@ use super::rule::{NodeFinding, NodeRule};
 use kq_admission::preemption::why::probe_kill;
 use kq_answer::{Finding, Severity, Subject};
 use kq_cgroup::files::CgroupDriver;
-use kq_cgroup::live::place::{LiveOwner, Part, live_cgroups};
+use kq_cgroup::live::place::{LiveOwner, Part, live_cgroups, without_cgroup};
 use kq_cgroup::live::show::Usage;
 use kq_facts::cgroup_file::CgroupFile;
 use kq_facts::cgroup_tree::{CgroupPath, CgroupTexts};
@@ -89,6 +89,7 @@ fn counters(
         .flat_map(|(driver, root)| live_cgroups(&tree.value, root, *driver, workloads))
         .collect();
     let limits = Limits::of(cgroups.iter());
+    let without = without_cgroup(&cgroups, workloads).len();
     for cgroup in &cgroups {
         let LiveOwner::Container(container) = &cgroup.owner else { continue };
         // A container without a known name is throttled and killed like any other.
@@ -139,6 +140,8 @@ fn counters(
                 .push(NodeFinding::new(subject(), NodeRule::OomKills(state)).from(&tree.source));
         }
     }
+    (containers, uncounted, unmeasured) =
+        (containers + without, uncounted + without, unmeasured + without);
     if uncounted > 0 {
         let reason = format!("the CPU time of {uncounted} of {containers} containers is unknown");
         let unknown = NodeRule::CpuThrottling(Throttling::Unknown { reason });
