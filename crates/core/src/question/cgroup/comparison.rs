@@ -321,7 +321,9 @@ impl Compared {
             workloads: &live.workloads,
             rounding: self.rounding(),
             incomplete: incomplete.as_deref(),
-            runtime_known: runtime.is_some_and(|runtime| runtime.containers.found.is_some()),
+            runtime_known: runtime.is_some_and(|runtime| {
+                runtime.containers.found.is_some() && runtime.sandboxes.found.is_some()
+            }),
             restricts_oom_score: restricts.or_else(|| runtime?.restricts_oom_score),
             selection: &self.selection,
             resizing: &resizing,
