@@ -130,13 +130,15 @@ impl EvictionRank {
         let nearest = self.thresholds.iter().filter(|it| it.margin.is_some());
         let nearest = nearest.min_by_key(|it| it.margin);
         let margin = nearest.and_then(|it| it.margin);
+        // The amount for pods has a threshold of its own, with the signal of the node's in its rank.
+        let signal = nearest.map_or(self.signal, |it| it.signal);
         let left = match margin {
             None => format!("how much of {} is left is unknown", self.signal),
             Some(margin @ ..0) => {
-                let over = amount(self.signal, Some(margin.saturating_neg()));
-                format!("{} is crossed by {over}", self.signal)
+                let over = amount(signal, Some(margin.saturating_neg()));
+                format!("{signal} is crossed by {over}")
             }
-            Some(margin) => format!("{} to go", amount(self.signal, Some(margin))),
+            Some(margin) => format!("{} to go", amount(signal, Some(margin))),
         };
         // A pod above a limit of its own goes whatever a threshold says (`localStorageEviction`).
         let over: Vec<&String> = self.over_own_limits().collect();
