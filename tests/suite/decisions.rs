@@ -20,11 +20,10 @@ const PATTERNS: [&str; 6] = [
     r#"\.level\s*(==|!=)\s*"|\.contains\(\s*&[\w.]+\.level\s*\)"#,
 ];
 
-/// Why a line may stand. Those of [`OWN`] are still to go.
+/// Why a line may stand.
 const FOREIGN: &str = "another program wrote it";
 const ONCE: &str = "the same sentence is said once";
 const NO_TEXT: &str = "it is no text of kq, and no text at all";
-const OWN: &str = "kq wrote it: to be replaced by its type";
 
 /// The file, a part of the line, and why it may stand.
 const EXCEPTIONS: &[(&str, &str, &str)] = &[
@@ -53,7 +52,11 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
     ("crates/core/src/question/doctor/ended.rs", r#"event.reason.starts_with("Failed")"#, FOREIGN),
     ("crates/core/src/question/doctor/pods.rs", r#""OOMKilled""#, FOREIGN),
     ("crates/facts/src/checkpoint/memory_manager/types.rs", "dump.pointer(", NO_TEXT),
-    ("crates/facts/src/devices.rs", "no_folder(folder)", OWN),
+    (
+        "crates/facts/src/devices.rs",
+        "it.reason.ends_with(NO_FOLDER)",
+        "older snapshots have nothing else",
+    ),
     ("crates/facts/src/kubelet_config/carrier.rs", ".pointer(", FOREIGN),
     ("crates/facts/src/events.rs", "Preempted", FOREIGN),
     ("crates/facts/src/start_files/named.rs", "config.pointer(", FOREIGN),

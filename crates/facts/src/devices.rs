@@ -53,6 +53,9 @@ impl Entry {
 pub struct DeviceFacts {
     /// `kubelet_internal_checkpoint`.
     pub checkpoint: Lookup<CheckpointFact>,
+    /// Even the folder of the checkpoint does not exist: no kubelet ran with it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub lacks_folder: bool,
     /// The pod-resources API.
     pub pod_resources: Lookup<PodResources>,
     /// Devices that are given by hand, over those of the node; they are all of their resources.
@@ -136,10 +139,8 @@ pub enum PluginAnswer {
     Decoded(Box<ContainerAllocateResponse>),
 }
 
-/// The message that the kubelet's folder of plugins does not exist: a kubelet makes it when it starts.
-pub fn no_folder(folder: &str) -> String {
-    format!("{folder} does not exist: no kubelet ran with it")
-}
+/// Why there is no checkpoint without [`PLUGIN_FOLDER`]: a kubelet makes it when it starts.
+pub const NO_FOLDER: &str = "does not exist: no kubelet ran with it";
 
 impl DeviceFacts {
     /// Returns true if a source says which devices there are.
@@ -194,14 +195,9 @@ impl DeviceFacts {
         self.given.retain(|it| !is_gone(&it.id));
     }
 
-    /// Returns true if the checkpoint was queried and even its folder does not exist.
-    pub fn has_no_folder(&self) -> bool {
-        let tried = &self.checkpoint.tried;
-        self.checkpoint.found.is_none()
-            && tried.iter().any(|tried| {
-                let folder = tried.source.rsplit_once('/').map(|(folder, _)| folder);
-                folder.is_some_and(|folder| tried.reason == no_folder(folder))
-            })
+    /// Adds whether the folder of the checkpoint exists, which a snapshot of an older kq says in the reason alone.
+    pub(crate) fn complete(&mut self) {
+        self.lacks_folder |= self.checkpoint.tried.iter().any(|it| it.reason.ends_with(NO_FOLDER));
     }
 
     /// Takes plugins' answers as a version of the kubelet reads them.
@@ -342,5 +338,20 @@ mod tests {
         let mut withheld = facts;
         withheld.withhold();
         assert_eq!(read.devices, Some(withheld));
+    }
+
+    #[test]
+    fn an_older_snapshot_says_in_words_that_there_is_no_folder() {
+        for (name, reason, stored, expected) in [
+            ("of an older kq", "/p does not exist: no kubelet ran with it", false, true),
+            ("another reason", "permission denied", false, false),
+            ("stored", "in other words", true, true),
+        ] {
+            let checkpoint = Lookup::failed("/p/kubelet_internal_checkpoint", reason);
+            let mut facts =
+                DeviceFacts { checkpoint, lacks_folder: stored, ..DeviceFacts::default() };
+            facts.complete();
+            assert_eq!(facts.lacks_folder, expected, "{name}");
+        }
     }
 }

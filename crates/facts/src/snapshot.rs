@@ -268,6 +268,7 @@ impl<'de> Deserialize<'de> for Snapshot {
         if let Some(runtime) = &mut snapshot.runtime.found {
             runtime.value.complete();
         }
+        snapshot.devices.iter_mut().for_each(DeviceFacts::complete);
         Ok(snapshot)
     }
 }

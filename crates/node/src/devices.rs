@@ -2,7 +2,7 @@
 
 use super::readers::Below;
 use kq_facts::checkpoint::LARGEST;
-use kq_facts::devices::{CHECKPOINT_NAME, CheckpointFact, PLUGIN_FOLDER, no_folder};
+use kq_facts::devices::{CHECKPOINT_NAME, CheckpointFact, DeviceFacts, NO_FOLDER, PLUGIN_FOLDER};
 use kq_facts::lookup::Lookup;
 use kq_facts::pod_resources::PodResources;
 use kq_io::host::ReadError;
@@ -20,21 +20,24 @@ pub fn of_named_file(path: &str) -> Result<CheckpointFact, InputError> {
 }
 
 /// Reads the checkpoint of the device manager.
-pub(super) fn checkpoint(below: &Below<'_>) -> Lookup<CheckpointFact> {
+pub(super) fn read_checkpoint(below: &Below<'_>, facts: &mut DeviceFacts) {
     let (root, folder) = (below.root, PLUGIN_FOLDER);
     let path = format!("{folder}/{CHECKPOINT_NAME}");
-    match read_trusted(root, &path, LARGEST) {
+    facts.checkpoint = match read_trusted(root, &path, LARGEST) {
         Ok(bytes) => Lookup::found(path, CheckpointFact::read(&bytes)),
         // A starting kubelet creates the folder, so without it there is no checkpoint.
         Err(ReadError::Absent) => match list_trusted(root, folder) {
             Ok(_) => {
                 Lookup::found(path, CheckpointFact { absent: true, ..CheckpointFact::default() })
             }
-            Err(ReadError::Absent) => Lookup::failed(path, no_folder(folder)),
+            Err(ReadError::Absent) => {
+                facts.lacks_folder = true;
+                Lookup::failed(path, format!("{folder} {NO_FOLDER}"))
+            }
             Err(error) => Lookup::failed(folder, error.to_string()),
         },
         Err(error) => Lookup::failed(path, error.to_string()),
-    }
+    };
 }
 
 /// Queries the kubelet's pod-resources API; a missing socket is reported as such.

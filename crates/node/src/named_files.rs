@@ -140,7 +140,7 @@ impl FiledDevices {
 
     /// Replaces the node's facts with those of the files.
     pub fn put(self, snapshot: &mut Snapshot) {
-        let Self(DeviceFacts { checkpoint, pod_resources, given }) = self;
+        let Self(DeviceFacts { checkpoint, pod_resources, given, .. }) = self;
         if checkpoint.found.is_none() && pod_resources.found.is_none() && given.is_empty() {
             return;
         }

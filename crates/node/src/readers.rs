@@ -112,7 +112,7 @@ fn image_records(below: &Below<'_>, _: Needs, snapshot: &mut Snapshot) {
 }
 
 fn device_checkpoint(below: &Below<'_>, _: Needs, snapshot: &mut Snapshot) {
-    snapshot.devices.get_or_insert_default().checkpoint = devices::checkpoint(below);
+    devices::read_checkpoint(below, snapshot.devices.get_or_insert_default());
 }
 
 fn pod_resources(below: &Below<'_>, _: Needs, snapshot: &mut Snapshot) {

@@ -83,6 +83,7 @@ fn devices_are_those_of_the_best_source() {
             pod_resources: told
                 .map_or_else(|| Lookup::failed("s", no("absent")), |told| Lookup::found("s", told)),
             given,
+            ..DeviceFacts::default()
         };
         let snapshot = Snapshot::default();
         let mut basis = Basis::default();

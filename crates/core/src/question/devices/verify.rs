@@ -112,7 +112,7 @@ fn stored_devices(snapshot: &Snapshot) -> Content<'_> {
         Some(fact) => Content::Stored(fact),
         None if devices.checkpoint.was_not_queried() => Content::Unrecorded,
         // A file in a folder that is not there is not there either.
-        None if devices.has_no_folder() => Content::Absent,
+        None if devices.lacks_folder => Content::Absent,
         None => Content::Unreadable(devices.checkpoint.reason()),
     }
 }
