@@ -4,7 +4,7 @@ use crate::reconstruct::some;
 use crate::verify::{FlippedBit, flipped_bit};
 use kq_answer::{Basis, Warning, WarningCode, answer};
 use kq_facts::checkpoint::device::{
-    DeviceCheckpoint, DeviceSet, PodDevicesEntry, REPLACED, salvage,
+    DeviceCheckpoint, DeviceSet, PodDevicesEntry, Unsound, salvage,
 };
 use kq_facts::node_pods::{NodePods, Standing};
 use kq_facts::runtime::ContainerState;
@@ -179,13 +179,13 @@ pub fn plan(bytes: &[u8], request: &Request, pods: &NodePods<'_>) -> RepairPlan 
             // What is skipped by the kubelet anyway does no harm unless it is to be removed.
             Some(damage) if request.rebuild => {
                 let holder = match entry.pod_uid.is_empty() {
-                    _ if damage == REPLACED => None,
+                    _ if damage == Unsound::Replaced => None,
                     // In a file that it takes, such an entry belongs to no pod.
                     true => found.error.as_ref().map(|_| "its pod is unknown".to_owned()),
                     false => in_use(&standing, runs, pods),
                 };
                 let Some(holder) = holder else {
-                    items.push(item(Action::Drop, &entry, damage, pods));
+                    items.push(item(Action::Drop, &entry, damage.to_string(), pods));
                     continue;
                 };
                 // The kubelet would give its device to the next who asks. Of a file that it takes, it skips
@@ -205,7 +205,7 @@ pub fn plan(bytes: &[u8], request: &Request, pods: &NodePods<'_>) -> RepairPlan 
                 (Action::Remove, format!("named; {}", words(&standing)))
             }
             _ if request.remove_stale => stale(&standing, runs, pods),
-            Some(damage) => (Action::Keep, damage),
+            Some(damage) => (Action::Keep, damage.to_string()),
             None if !request.rebuild => (Action::Keep, "not named".to_owned()),
             None if found.is_changed => (Action::Keep, "as it stands".to_owned()),
             None => (Action::Keep, "whole".to_owned()),
@@ -306,7 +306,7 @@ struct Target<'t> {
 impl<'t> Target<'t> {
     fn of(
         text: &'t str,
-        entries: &[(PodDevicesEntry, Option<String>)],
+        entries: &[(PodDevicesEntry, Option<Unsound>)],
         pods: &NodePods<'_>,
     ) -> Self {
         let uids = entries.iter().map(|(entry, _)| &entry.pod_uid);

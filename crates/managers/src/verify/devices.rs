@@ -7,9 +7,10 @@ use super::report::{Examined, FileVerdict, Held, NextStart, Verdict};
 use super::rule::{DeviceRule, Holders};
 use crate::manager::check_registration;
 use kq_facts::checkpoint::StateFile;
-use kq_facts::checkpoint::device::{DeviceCheckpoint, salvage};
+use kq_facts::checkpoint::device::{DeviceCheckpoint, Unsound, salvage};
 use kq_facts::devices::{CheckpointEntry, CheckpointFact, PluginAnswer};
 use kq_facts::node_pods::Standing;
+use kq_k8s::go_json::{GoJsonError, TypeError};
 use kq_k8s::pod::Pod;
 use kq_k8s::version::KubeletVersion;
 use std::collections::{BTreeMap, BTreeSet};
@@ -65,13 +66,12 @@ pub(super) fn examine(
 
 /// Names the entry that cannot be read; the kubelet's error does not.
 fn located(bytes: &[u8], error: &str) -> String {
-    let unread = |text: &String| text.starts_with("illegal base64") || text.starts_with("json: ");
     let entries = salvage(bytes, KubeletVersion::ASSUMED).entries;
     let bad = entries.iter().enumerate().find_map(|(at, (entry, why_not))| match why_not {
-        Some(why_not) if unread(why_not) => Some((at, entry, why_not.starts_with("illegal"))),
+        Some(Unsound::Unreadable(GoJsonError::Type(error))) => Some((at, entry, error)),
         _ => None,
     });
-    let Some((at, entry, is_answer)) = bad else { return error.to_owned() };
+    let Some((at, entry, problem)) = bad else { return error.to_owned() };
     let names = [&entry.pod_uid, &entry.container_name, &entry.resource_name];
     let [pod, container, resource] =
         names.map(|name| if name.is_empty() { "?" } else { name.as_str() });
@@ -80,9 +80,9 @@ fn located(bytes: &[u8], error: &str) -> String {
         false => String::new(),
     };
     let place = format!("{number}{pod}/{container}/{resource}");
-    match is_answer {
-        true => format!("AllocResp of {place}: {error}"),
-        false => format!("the entry {place}: {error}"),
+    match problem {
+        TypeError::Base64(_) => format!("AllocResp of {place}: {error}"),
+        TypeError::Mismatch { .. } => format!("the entry {place}: {error}"),
     }
 }
 

@@ -12,5 +12,5 @@ mod types;
 
 pub use answer::{ContainerAllocateResponse, DecodeError, DeviceSpec, Mount};
 pub use pod_devices::{DeviceSet, PodDevice, PodDeviceKey, PodDevices, Restored};
-pub use salvage::{REPLACED, Salvage, salvage};
+pub use salvage::{Salvage, Unsound, salvage};
 pub use types::{DeviceCheckpoint, DevicesPerNuma, Loaded, PodDevicesEntry};

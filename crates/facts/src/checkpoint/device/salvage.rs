@@ -3,7 +3,9 @@
 //! The part before the damage is read as it is. After it, a new entry is searched: a text that
 //! begins as the kubelet begins one cannot stand within another text, where its quotes have backslashes.
 
-use super::{ContainerAllocateResponse, DeviceCheckpoint, PodDeviceKey, PodDevicesEntry};
+use super::{
+    ContainerAllocateResponse, DecodeError, DeviceCheckpoint, PodDeviceKey, PodDevicesEntry,
+};
 use kq_k8s::go_json::{Field, GoJsonError, GoStruct, GoValue, Kind, Reader, Stop, decode};
 use kq_k8s::version::KubeletVersion;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,7 +16,7 @@ pub struct Salvage {
     /// Why the kubelet does not take the file, in its words.
     pub error: Option<String>,
     /// Its entries in their order, with the reason for each removal.
-    pub entries: Vec<(PodDevicesEntry, Option<String>)>,
+    pub entries: Vec<(PodDevicesEntry, Option<Unsound>)>,
     /// The resources.
     pub registered: BTreeMap<String, Option<Vec<String>>>,
     /// At least so many entries were there and cannot be read at all.
@@ -23,6 +25,21 @@ pub struct Salvage {
     pub is_changed: bool,
     /// Oddities in the readable part.
     pub notes: Vec<String>,
+}
+
+/// Why an entry cannot be kept, or has no effect.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unsound {
+    #[error(transparent)]
+    Unreadable(GoJsonError),
+    #[error("it has no {0}")]
+    Nameless(&'static str),
+    #[error("a name in it is not UTF-8: the original is unknown")]
+    NotUtf8,
+    #[error("its plugin's answer cannot be decoded ({0}), so the kubelet skips it")]
+    Undecodable(DecodeError),
+    #[error("a later entry for the same resource replaces it")]
+    Replaced,
 }
 
 impl Salvage {
@@ -65,9 +82,6 @@ pub fn salvage(bytes: &[u8], version: KubeletVersion) -> Salvage {
     salvage
 }
 
-/// Why an entry without effect is removed.
-pub const REPLACED: &str = "a later entry for the same resource replaces it";
-
 const UNPROVEN: &str = "complete entries stay as they are: without the rest, the checksum cannot show whether one \
                         was changed";
 
@@ -93,7 +107,7 @@ fn of_pieces(pieces: &Pieces) -> Salvage {
                     is_old = true;
                     (entry, None)
                 }
-                None => (readable(text), Some(error.to_string())),
+                None => (readable(text), Some(Unsound::Unreadable(error))),
             },
         };
         salvage.entries.push(entry);
@@ -142,33 +156,32 @@ fn readable(text: &[u8]) -> PodDevicesEntry {
 }
 
 /// Returns why an entry cannot be kept.
-fn unsound(entry: &PodDevicesEntry, is_damaged: bool, version: KubeletVersion) -> Option<String> {
+fn unsound(entry: &PodDevicesEntry, is_damaged: bool, version: KubeletVersion) -> Option<Unsound> {
     for (text, what) in [
         (&entry.pod_uid, "pod"),
         (&entry.container_name, "container"),
         (&entry.resource_name, "resource"),
     ] {
         if text.is_empty() {
-            return Some(format!("it has no {what}"));
+            return Some(Unsound::Nameless(what));
         }
     }
     let ids = entry.device_ids.iter().flatten().flat_map(|(_, ids)| ids).flatten();
     let mut texts =
         [&entry.pod_uid, &entry.container_name, &entry.resource_name].into_iter().chain(ids);
     if is_damaged && texts.any(|text| text.contains(char::REPLACEMENT_CHARACTER)) {
-        return Some("a name in it is not UTF-8: the original is unknown".to_owned());
+        return Some(Unsound::NotUtf8);
     }
     let answer = entry.alloc_resp.as_deref().unwrap_or_default();
-    let error = ContainerAllocateResponse::decode_by(answer, version).err()?;
-    Some(format!("its plugin's answer cannot be decoded ({error}), so the kubelet skips it"))
+    ContainerAllocateResponse::decode_by(answer, version).err().map(Unsound::Undecodable)
 }
 
 /// Of entries about the same the last one counts.
-fn drop_replaced(entries: &mut [(PodDevicesEntry, Option<String>)]) {
+fn drop_replaced(entries: &mut [(PodDevicesEntry, Option<Unsound>)]) {
     let mut seen: BTreeSet<PodDeviceKey> = BTreeSet::new();
     for (entry, why_not) in entries.iter_mut().rev() {
         if why_not.is_none() && !seen.insert(PodDeviceKey::from(&*entry)) {
-            *why_not = Some(REPLACED.to_owned());
+            *why_not = Some(Unsound::Replaced);
         }
     }
 }
