@@ -63,7 +63,7 @@ pub fn explain(
             .iter()
             .map(|it| Removed {
                 container: it.container.clone(),
-                resource: it.resource.to_string(),
+                resource: it.resource.clone(),
                 because: match it.claimed {
                     true => RemovedReason::ResourceClaim.into(),
                     false => RemovedReason::NotOnNode.into(),
@@ -118,7 +118,7 @@ fn compared(
         let capacity = capacity.map(|it| rounded(&resource, it));
         Compared {
             missing: shortages.get(&resource).copied().unwrap_or(0),
-            resource: resource.to_string(),
+            resource,
             requested,
             because: Worded(because),
             used,
@@ -147,13 +147,12 @@ fn ledger(pods: &[NodePod<'_>], compared: &[Compared], rules: &KubeletRules) -> 
         let amounts = taken(it.pod, rules);
         let derivation = Derivation::of(it.pod, &options);
         let amount = |line: &Compared| {
-            let resource = ResourceName::from(&*line.resource);
-            let is_pods = line.resource == "pods";
+            let is_pods = line.resource.as_str() == "pods";
             LedgerAmount {
-                amount: if is_pods { 1 } else { amounts.get(&resource) },
+                amount: if is_pods { 1 } else { amounts.get(&line.resource) },
                 because: match is_pods {
                     true => AmountReason::Pod.into(),
-                    false => derivation.because(&resource).into(),
+                    false => derivation.because(&line.resource).into(),
                 },
                 resource: line.resource.clone(),
             }

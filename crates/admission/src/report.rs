@@ -4,6 +4,7 @@ use super::examine::Refusal;
 use super::reason::{AmountReason, CheckReason, RemovedReason};
 use kq_answer::{Basis, Headline, Worded, answer};
 use kq_facts::node_pods::StandingReason;
+use kq_k8s::pod::ResourceName;
 use serde::Serialize;
 
 /// `kq admit explain`
@@ -137,7 +138,7 @@ pub enum CheckResult {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Compared {
-    pub resource: String,
+    pub resource: ResourceName,
     /// The pod's requests.
     pub requested: i64,
     /// How it adds up.
@@ -175,7 +176,7 @@ pub struct LedgerLine {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LedgerAmount {
-    pub resource: String,
+    pub resource: ResourceName,
     pub amount: i64,
     /// How it adds up.
     pub because: Worded<AmountReason>,
@@ -186,7 +187,7 @@ pub struct LedgerAmount {
 #[serde(rename_all = "camelCase")]
 pub struct Removed {
     pub container: String,
-    pub resource: String,
+    pub resource: ResourceName,
     /// Why.
     pub because: Worded<RemovedReason>,
 }

@@ -4,7 +4,6 @@ use super::derivation::{shown, written};
 use super::report::{
     Check, CheckResult, Compared, LedgerAmount, LedgerLine, PodAdmission, Removed,
 };
-use kq_k8s::pod::ResourceName;
 use kq_output::doc::Doc;
 use kq_output::screen::Tone;
 use kq_output::table::{Column, Rows, Table, or_dash};
@@ -31,7 +30,7 @@ type Sum<'a> = (Precision, &'a Compared);
 /// Returns the columns of the compared amounts.
 fn compared<'a>() -> [Column<Sum<'a>>; 8] {
     [
-        Column::new("RESOURCE", |(_, it)| it.resource.clone()),
+        Column::new("RESOURCE", |(_, it)| it.resource.to_string()),
         Column::new("CAPACITY", |sum| or_dash(sum.1.capacity.map(|amount| part(sum, amount)))),
         Column::new("RESERVED", |sum| or_dash(sum.1.reserved.map(|amount| part(sum, amount)))),
         Column::new("ALLOCATABLE", |sum| part(sum, sum.1.allocatable)),
@@ -45,23 +44,19 @@ fn compared<'a>() -> [Column<Sum<'a>>; 8] {
 }
 
 const REQUESTED: &[Column<Compared>] = &[
-    Column::new("RESOURCE", |it| it.resource.clone()),
-    Column::new("REQUESTED", |it| of(&it.resource, it.requested)),
+    Column::new("RESOURCE", |it| it.resource.to_string()),
+    Column::new("REQUESTED", |it| shown(&it.resource, it.requested)),
     Column::text("HOW", |it| it.because.to_string()),
 ];
 
 const REMOVED: &[Column<Removed>] = &[
     Column::name("CONTAINER", |it| it.container.clone()),
-    Column::new("DOES NOT COUNT", |it| it.resource.clone()),
+    Column::new("DOES NOT COUNT", |it| it.resource.to_string()),
     Column::text("BECAUSE", |it| it.because.to_string()),
 ];
 
-fn of(resource: &str, amount: i64) -> String {
-    shown(&ResourceName::from(resource), amount)
-}
-
 fn part((amounts, sum): &Sum<'_>, amount: i64) -> String {
-    written(&ResourceName::from(&*sum.resource), amount, *amounts)
+    written(&sum.resource, amount, *amounts)
 }
 
 /// Returns the verdict, the checks, and the compared amounts.
@@ -108,7 +103,8 @@ pub fn wide(answer: &PodAdmission) -> Doc {
 fn ledger(lines: &[LedgerLine]) -> Table {
     let mut rows: Vec<(&LedgerLine, Option<&LedgerAmount>)> = Vec::new();
     for line in lines {
-        let is_asked = |it: &&LedgerAmount| line.counts && it.amount != 0 && it.resource != "pods";
+        let is_asked =
+            |it: &&LedgerAmount| line.counts && it.amount != 0 && it.resource.as_str() != "pods";
         let before = rows.len();
         rows.extend(line.amounts.iter().filter(is_asked).map(|it| (line, Some(it))));
         if rows.len() == before {
@@ -122,7 +118,7 @@ fn ledger(lines: &[LedgerLine]) -> Table {
         }),
         Column::new("COUNTS", |(line, _)| if line.counts { "yes" } else { "no" }.to_owned()),
         Column::new("RESOURCE", |(_, it)| or_dash(it.map(|it| &it.resource))),
-        Column::new("AMOUNT", |(_, it)| or_dash(it.map(|it| of(&it.resource, it.amount)))),
+        Column::new("AMOUNT", |(_, it)| or_dash(it.map(|it| shown(&it.resource, it.amount)))),
         Column::text("HOW", |(line, it)| match it {
             Some(it) => it.because.to_string(),
             None if line.counts => "no compared resource".to_owned(),

@@ -45,7 +45,7 @@ fn amounts(requirements: &[Missing]) -> String {
     let one = |Missing { resource, quantity }: &Missing| match resource.as_str() {
         "cpu" => format!("cpu {quantity}m"),
         "memory" | "ephemeral-storage" => format!("{resource} {}", size(*quantity)),
-        _ => format!("{} {quantity}", shown(resource)),
+        other => format!("{} {quantity}", shown(other)),
     };
     requirements.iter().map(one).collect::<Vec<_>>().join(", ")
 }
@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn amounts_have_units() {
         let list = [("cpu", 300), ("memory", 1024), ("pods", 1)]
-            .map(|(resource, quantity)| Missing { resource: resource.to_owned(), quantity });
+            .map(|(resource, quantity)| Missing { resource: resource.into(), quantity });
         assert_eq!(amounts(&list), "cpu 300m, memory 1Ki, pods 1");
     }
 }

@@ -92,7 +92,7 @@ pub fn explain_preemption(
 
 fn missing(requirements: &[Requirement]) -> Vec<Missing> {
     let missing =
-        |it: &Requirement| Missing { resource: it.resource.to_string(), quantity: it.quantity };
+        |it: &Requirement| Missing { resource: it.resource.clone(), quantity: it.quantity };
     requirements.iter().map(missing).collect()
 }
 
@@ -150,7 +150,7 @@ fn victims(
             qos_class: recorded_qos_class(pod, rules.gates).map_or("", |class| class.as_str()),
             priority: pod.spec.priority,
             gives: given
-                .map(|(it, gives)| Missing { resource: it.resource.to_string(), quantity: *gives })
+                .map(|(it, gives)| Missing { resource: it.resource.clone(), quantity: *gives })
                 .collect(),
             grace_period_seconds: grace(pod),
             waits_seconds: waits(asked),

@@ -4,6 +4,7 @@ use super::reason::{CriticalReason, PreemptionReason, SparedReason};
 use super::victims::VisitResult;
 use crate::{Explanation, Refusal};
 use kq_answer::{Basis, Headline, Worded, answer};
+use kq_k8s::pod::ResourceName;
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -91,7 +92,7 @@ pub enum PreemptionResult {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Missing {
     /// Of what.
-    pub resource: String,
+    pub resource: ResourceName,
     /// How much.
     pub quantity: i64,
 }

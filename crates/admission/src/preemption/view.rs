@@ -5,7 +5,7 @@ use super::report::{
     StageExplained, Victim,
 };
 use super::victims::VisitResult;
-use crate::{Check, CheckResult, shown};
+use crate::{Check, CheckReason, CheckResult, shown};
 use kq_output::doc::Doc;
 use kq_output::table::{Column, Rows, Table, listed, or_dash};
 use kq_output::units::first_few;
@@ -31,7 +31,9 @@ pub fn table(answer: &PodPreemption) -> Doc {
         doc.line(format!("{}: {}", refusal.reason, refusal.message));
     }
     if explanation.result == PreemptionResult::Refused {
-        let fails = |it: &&Check| it.result == CheckResult::Fail && it.check != "resources";
+        let fails = |it: &&Check| {
+            it.result == CheckResult::Fail && !matches!(it.because.0, CheckReason::Short { .. })
+        };
         for it in answer.admission.checks.iter().filter(fails) {
             doc.line(format!("because: {}", it.because));
         }
@@ -42,7 +44,7 @@ pub fn table(answer: &PodPreemption) -> Doc {
     for it in &explanation.requirements {
         let sum = answer.admission.resources.iter().find(|sum| sum.resource == it.resource);
         let sum = sum.map(|sum| {
-            let show = |amount| shown(&it.resource.as_str().into(), amount);
+            let show = |amount| shown(&it.resource, amount);
             let [requested, has, used] = [sum.requested, sum.allocatable, sum.used].map(show);
             let free = match sum.free < 0 {
                 true => format!("+ {} overcommitted", show(sum.free.saturating_neg())),
@@ -163,8 +165,6 @@ fn candidates(number: usize, round: &RoundExplained) -> Table {
 
 /// Writes requirements as users do: `cpu 250m, pods 1`.
 pub(super) fn amounts(missing: &[Missing]) -> String {
-    let one = |it: &Missing| {
-        format!("{} {}", it.resource, shown(&it.resource.as_str().into(), it.quantity))
-    };
+    let one = |it: &Missing| format!("{} {}", it.resource, shown(&it.resource, it.quantity));
     listed(missing.iter().map(one), ", ")
 }

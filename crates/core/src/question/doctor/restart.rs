@@ -3,7 +3,7 @@
 use super::rule::{Headroom, NodeFinding, NodeRule, Restart};
 use crate::question::admission::{AdmissionNode, Detail, Planned, StartEnds, plan, sort};
 use kq_admission::preemption::ReadmissionResult;
-use kq_admission::qualified;
+use kq_admission::{Compared, qualified};
 use kq_answer::{Failure, Subject};
 use kq_k8s::pod::{Container, Pod, ResourceName};
 use kq_k8s::quantity::{Format, Quantity};
@@ -60,25 +60,19 @@ const FULL_PERCENT: i64 = 10;
 /// Returns the amounts that are not requested, and the pods that the kubelet kills for a critical pod that requests a
 /// little more.
 pub(super) fn headroom(about: &AdmissionNode) -> Headroom {
-    let free = |planned: &Planned<'_>, name: &str| {
-        planned.admission.resources.iter().find(|it| it.resource == name).map(|it| it.free)
-    };
     let order = |others: &mut [_]| sort(others, &[]);
-    let allocatable = |planned: &Planned<'_>| {
-        planned.admission.resources.iter().find(|it| it.resource == "cpu").map(|it| it.allocatable)
-    };
     let planned = match plan(about, &critical(0), order, Detail::BRIEF) {
         Ok(planned) => planned,
         Err(failure) => return Headroom::Unknown { reason: failure.reason() },
     };
-    let (Some(free_milli_cpu), Some(free_memory_bytes)) =
-        (free(&planned, "cpu"), free(&planned, "memory"))
+    let (Some(cpu), Some(memory)) =
+        (compared(&planned, ResourceName::Cpu), compared(&planned, ResourceName::Memory))
     else {
         let reason = "the Node object has no allocatable resources".to_owned();
         return Headroom::Unknown { reason };
     };
-    let is_full =
-        allocatable(&planned).is_some_and(|all| free_milli_cpu < all / 100 * FULL_PERCENT);
+    let (free_milli_cpu, free_memory_bytes) = (cpu.free, memory.free);
+    let is_full = free_milli_cpu < cpu.allocatable / 100 * FULL_PERCENT;
     match is_full.then(|| victims(about, free_milli_cpu)) {
         Some(Ok((needs_milli_cpu, victims))) if !victims.is_empty() => {
             Headroom::Preempts { free_milli_cpu, free_memory_bytes, needs_milli_cpu, victims }
@@ -87,12 +81,17 @@ pub(super) fn headroom(about: &AdmissionNode) -> Headroom {
     }
 }
 
+fn compared<'a>(planned: &'a Planned<'_>, name: ResourceName) -> Option<&'a Compared> {
+    planned.admission.resources.iter().find(|it| it.resource == name)
+}
+
 /// Returns the CPU that a critical pod has to request for the first victim, and the victims.
 pub(super) fn victims_of_next(about: &AdmissionNode) -> Result<(i64, Vec<String>), String> {
     let order = |others: &mut [_]| sort(others, &[]);
     let planned = plan(about, &critical(0), order, Detail::BRIEF).map_err(|it| it.reason())?;
-    let cpu = planned.admission.resources.iter().find(|it| it.resource == "cpu");
-    let free = cpu.map(|it| it.free).ok_or("the Node object has no allocatable resources")?;
+    let free = compared(&planned, ResourceName::Cpu)
+        .map(|it| it.free)
+        .ok_or("the Node object has no allocatable resources")?;
     victims(about, free).map_err(|failure| failure.reason())
 }
 
