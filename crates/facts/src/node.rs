@@ -274,13 +274,16 @@ impl Node {
                     .to_owned(),
             );
         }
-        if self.kubelet.version_origin == Origin::Assumed {
-            let version = self.kubelet.version;
-            assumed.push(format!(
-                "the kubelet is of version {version}, the newest that kq knows as a whole (--kubelet-version)"
-            ));
-        }
+        assumed.extend(self.assumed_version());
         assumed
+    }
+
+    /// Returns the assumption about the kubelet's version; `None`: the version is known.
+    pub fn assumed_version(&self) -> Option<String> {
+        let version = self.kubelet.version;
+        (self.kubelet.version_origin == Origin::Assumed).then(|| {
+            format!("the kubelet is of version {version}, the newest that kq knows as a whole (--kubelet-version)")
+        })
     }
 
     /// Returns true if the configuration was queried and not found, or is refused, so that defaults apply.

@@ -135,7 +135,7 @@ pub fn versions(node: &Node) -> Versions {
             "--snapshot FILE",
             "--kubeconfig FILE",
         ]));
-        basis.assume_all(node.assumed().into_iter().filter(|it| it.contains("of version")));
+        basis.assume_all(node.assumed_version());
     }
     let unknown = match snapshot.runtime.value() {
         None => Some(("container runtime", snapshot.runtime.reason())),
