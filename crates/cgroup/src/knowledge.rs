@@ -8,6 +8,7 @@
 
 use crate::derivation::Step;
 use crate::files::{CgroupDriver, CgroupVersion};
+use crate::node::NodePart;
 use crate::plan::{Owner, PlannedCgroup, RuntimeFormula};
 use crate::resource_config::ExplainedFile;
 use crate::rule::Rule;
@@ -255,10 +256,10 @@ fn rests_on(
         premises.push(Premise::Fact(CgroupFact::HugepageCapacity));
     }
     match cgroup.owner {
-        Owner::Node { part: "kubepods" } => {
+        Owner::Node(NodePart::Kubepods) => {
             of_kubepods(cgroup, file, settings, pod_level, &mut premises);
         }
-        Owner::Node { part } => of_reserved(part, file, &mut premises),
+        Owner::Node(part) => of_reserved(part, file, &mut premises),
         Owner::Qos(class) => of_class(class, file, settings, pod_level, &mut premises),
         Owner::Pod(pod, class) => of_pod(cgroup, pod, class, file, settings, &mut premises),
         Owner::Container { pod, class, pinned, .. } => {
@@ -296,8 +297,8 @@ fn of_kubepods(
     }
 }
 
-fn of_reserved(part: &'static str, file: CgroupFile, premises: &mut Vec<Premise>) {
-    premises.extend([Premise::Field(part), Premise::Field("enforceNodeAllocatable")]);
+fn of_reserved(part: NodePart, file: CgroupFile, premises: &mut Vec<Premise>) {
+    premises.extend([Premise::Field(part.name()), Premise::Field("enforceNodeAllocatable")]);
     match file {
         CgroupFile::CpuShares | CgroupFile::CpuWeight => {
             premises.push(Premise::Field("reservedSystemCPUs"))

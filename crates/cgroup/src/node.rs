@@ -62,11 +62,29 @@ pub fn kubepods_config(
     Some(cgroup_config(amounts, false, &explain, node.cpus, config))
 }
 
+/// A part of the node with a cgroup of its own, by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum NodePart {
+    KubeReserved,
+    Kubepods,
+    SystemReserved,
+}
+
+impl NodePart {
+    /// Returns `kubepods`, or the configuration's field that reserves.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::KubeReserved => "kubeReserved",
+            Self::Kubepods => "kubepods",
+            Self::SystemReserved => "systemReserved",
+        }
+    }
+}
+
 /// A cgroup outside kubepods whose limits the kubelet enforces.
 #[derive(Clone, Debug)]
 pub struct ReservedCgroup<'a> {
-    /// The configuration's field that reserves: `systemReserved` or `kubeReserved`.
-    pub field: &'static str,
+    pub part: NodePart,
     /// The path in the configuration.
     pub given: &'a str,
     pub name: CgroupName,
@@ -96,8 +114,9 @@ pub fn reserved_cgroups<'a>(
     config: &'a EffectiveConfiguration,
     settings: &CgroupSettings,
 ) -> Result<Vec<ReservedCgroup<'a>>, EnforceError> {
-    let system = (&config.system_reserved_cgroup, "systemReserved", &node.reservations.system);
-    let kube = (&config.kube_reserved_cgroup, "kubeReserved", &node.reservations.kube);
+    let system =
+        (&config.system_reserved_cgroup, NodePart::SystemReserved, &node.reservations.system);
+    let kube = (&config.kube_reserved_cgroup, NodePart::KubeReserved, &node.reservations.kube);
     let order = [
         ("system-reserved", "System Reserved", false, system),
         ("kube-reserved", "Kube Reserved", false, kube),
@@ -105,7 +124,7 @@ pub fn reserved_cgroups<'a>(
         ("kube-reserved-compressible", "Kube Reserved Compressible", true, kube),
     ];
     let mut cgroups = Vec::new();
-    for (key, what, compressible_only, (path, field, reserved)) in order {
+    for (key, what, compressible_only, (path, part, reserved)) in order {
         if !config.enforce_node_allocatable.iter().any(|enforced| enforced == key) {
             continue;
         }
@@ -117,7 +136,7 @@ pub fn reserved_cgroups<'a>(
             return Err(EnforceError { what, path, parts });
         }
         let explain = |name: &ResourceName, amount: &Quantity| Step::Given {
-            field: format!("{field}.{name}").into(),
+            field: format!("{}.{name}", part.name()).into(),
             value: Stated::Quantity(amount.clone()),
         };
         let mut config = cgroup_config(reserved, compressible_only, &explain, node.cpus, config);
@@ -129,7 +148,7 @@ pub fn reserved_cgroups<'a>(
             let text = Derived::new(limit.value.to_string(), because);
             config.unified.insert(CgroupFile::MemoryMin.v2_name(), text);
         }
-        cgroups.push(ReservedCgroup { field, given: path, name, config });
+        cgroups.push(ReservedCgroup { part, given: path, name, config });
     }
     Ok(cgroups)
 }

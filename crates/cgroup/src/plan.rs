@@ -3,7 +3,7 @@
 use crate::container::ContainerKind;
 use crate::files::{CgroupDriver, FileValue};
 use crate::knowledge::{Knowledge, Unknown};
-use crate::node::EnforceError;
+use crate::node::{EnforceError, NodePart};
 use crate::planner::Planner;
 use crate::pod::pinned_containers;
 use crate::resource_config::ExplainedFile;
@@ -205,11 +205,8 @@ pub struct SystemdUnit {
 /// The owner of a cgroup.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Owner<'p> {
-    /// All pods together, or what a field of the configuration reserves for the system.
-    Node {
-        /// `kubepods`, `systemReserved` or `kubeReserved`.
-        part: &'static str,
-    },
+    /// All pods together, or what is reserved for the system.
+    Node(NodePart),
     /// The pods of one class.
     Qos(QosClass),
     Pod(&'p Pod, QosClass),
@@ -334,7 +331,7 @@ pub fn select(cgroups: &mut Vec<PlannedCgroup<'_>>, selection: &Selection) {
         Owner::Pod(pod, _) | Owner::Container { pod, .. } => {
             selection.has(&pod.metadata.namespace, &pod.display_name(), effective_uid(pod))
         }
-        Owner::Node { .. } | Owner::Qos(_) => {
+        Owner::Node(_) | Owner::Qos(_) => {
             select(&mut cgroup.children, selection);
             !cgroup.children.is_empty()
         }

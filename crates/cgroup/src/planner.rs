@@ -2,7 +2,7 @@
 
 use crate::container::{ContainerCgroup, container_cgroups, container_files};
 use crate::files::{CgroupDriver, CgroupVersion, FileValue};
-use crate::node::{NodeResources, ReservedCgroup, kubepods_config, reserved_cgroups};
+use crate::node::{NodePart, NodeResources, ReservedCgroup, kubepods_config, reserved_cgroups};
 use crate::parallel::in_parallel;
 use crate::plan::{Owner, PlanError, PlannedCgroup, Runtimes, SystemdUnit};
 use crate::pod::{effective_uid, has_pinned_pod, pinned_containers, pod_resource_config};
@@ -93,7 +93,7 @@ impl Planner<'_> {
         };
         let config = overwritten(own, qos.kubepods, per_qos);
         let (path, missing) = (self.path(&name)?, self.missing_capacity());
-        Ok(vec![self.own(Owner::Node { part: "kubepods" }, path, config, missing, children)])
+        Ok(vec![self.own(Owner::Node(NodePart::Kubepods), path, config, missing, children)])
     }
 
     fn pod<'p>(
@@ -175,7 +175,8 @@ impl Planner<'_> {
         warnings: &mut Vec<Warning>,
     ) -> Result<Vec<PlannedCgroup<'p>>, PlanError> {
         let cgroups = reserved_cgroups(&self.resources(), &self.node.config, &self.settings)?;
-        let planned = cgroups.into_iter().map(|ReservedCgroup { field, given, name, config }| {
+        let planned = cgroups.into_iter().map(|ReservedCgroup { part, given, name, config }| {
+            let field = part.name();
             let path = self.path_of(&name, &format!("{field}Cgroup"), given)?;
             if path.trim_end_matches('/') != given.trim_end_matches('/') {
                 let text = format!(
@@ -186,7 +187,7 @@ impl Planner<'_> {
                 let warning = Warning::new(WarningCode::ReservedCgroup, text);
                 warnings.push(warning.about(format!("{field}Cgroup")));
             }
-            Ok(self.own(Owner::Node { part: field }, path, config, Vec::new(), Vec::new()))
+            Ok(self.own(Owner::Node(part), path, config, Vec::new(), Vec::new()))
         });
         planned.collect()
     }

@@ -97,7 +97,7 @@ pub fn qos_cgroups(
     cgroups.besteffort.cpu_shares = Some(Derived::new(2, [Rule::BestEffortShares.into()]));
     let milli_cpu = sums.burstable_milli_cpu;
     let shares = milli_cpu_to_shares(milli_cpu);
-    let sum = pod_sum("requests.cpu", vec![QosClass::Burstable], sums.burstable_pods, milli_cpu);
+    let sum = pod_sum(CPU, vec![QosClass::Burstable], sums.burstable_pods, milli_cpu);
     let steps = [sum, Step::MilliCpuToShares { milli_cpu, shares }];
     cgroups.burstable.cpu_shares = Some(Derived::new(shares, steps));
     for size in &settings.hugepage_sizes {
@@ -124,15 +124,11 @@ pub fn qos_cgroups(
 }
 
 fn protect_memory(cgroups: &mut QosCgroups, sums: &QosSums, settings: &CgroupSettings) {
-    let burstable = pod_sum(
-        "requests.memory",
-        vec![QosClass::Burstable],
-        sums.burstable_pods,
-        sums.burstable_memory,
-    );
+    let burstable =
+        pod_sum(MEMORY, vec![QosClass::Burstable], sums.burstable_pods, sums.burstable_memory);
     let both_memory = sums.guaranteed_memory.wrapping_add(sums.burstable_memory);
     let both = pod_sum(
-        "requests.memory",
+        MEMORY,
         vec![QosClass::Guaranteed, QosClass::Burstable],
         sums.guaranteed_pods + sums.burstable_pods,
         both_memory,
@@ -217,7 +213,11 @@ impl QosCgroups {
     }
 }
 
-fn pod_sum(field: &'static str, classes: Vec<QosClass>, pods: usize, sum: i64) -> Step {
-    let unit = if field == "requests.cpu" { "milli-CPU" } else { "bytes" };
+/// What is added up over pods, and its unit.
+type Summed = (&'static str, &'static str);
+const CPU: Summed = ("requests.cpu", "milli-CPU");
+const MEMORY: Summed = ("requests.memory", "bytes");
+
+fn pod_sum((field, unit): Summed, classes: Vec<QosClass>, pods: usize, sum: i64) -> Step {
     Step::PodSum { field, classes: classes.into(), pods, sum, unit }
 }

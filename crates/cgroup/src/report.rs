@@ -267,7 +267,7 @@ impl<'p> Place<'p> {
     /// Returns the place of a cgroup.
     pub fn of(cgroup: &PlannedCgroup<'p>) -> Self {
         let (level, pod, container, qos_class): (_, Option<&'p Pod>, _, _) = match cgroup.owner {
-            Owner::Node { .. } => (PlaceLevel::Node, None, None, None),
+            Owner::Node(_) => (PlaceLevel::Node, None, None, None),
             Owner::Qos(class) => (PlaceLevel::Qos, None, None, Some(class)),
             Owner::Pod(pod, class) => (PlaceLevel::Pod, Some(pod), None, Some(class)),
             Owner::Container { pod, class, name, .. } => {

@@ -6,6 +6,7 @@ use self::competitors::Competitors;
 pub use self::competitors::Values;
 use crate::cpu_share::{Division, Node as Competitor, Quota, Reason, cpu_shares};
 use crate::live::checks::first_of;
+use crate::node::NodePart;
 use crate::plan::{Owner, Plan, PlannedCgroup, last_element};
 use kq_answer::{Basis, Missing, MissingFact, Warning, WarningCode, answer};
 use kq_facts::cgroup_tree::CgroupPath;
@@ -209,7 +210,7 @@ pub fn shares<'p>(
 
 /// A reserved cgroup has no containers: what runs in it is given as a sibling.
 fn is_reserved(cgroup: &PlannedCgroup<'_>) -> bool {
-    matches!(cgroup.owner, Owner::Node { part } if part != "kubepods")
+    matches!(cgroup.owner, Owner::Node(part) if part != NodePart::Kubepods)
 }
 
 fn share<'p>(

@@ -3,6 +3,7 @@
 use crate::container::ContainerKind;
 use crate::derivation::{Step, join};
 use crate::files::UNBOUNDED_HUGEPAGES;
+use crate::node::NodePart;
 use crate::parallel::in_parallel;
 use crate::plan::{Owner, Plan, PlannedCgroup, SystemdUnit, last_element, qualified_name};
 use kq_answer::Missing;
@@ -99,7 +100,7 @@ pub fn wide(plan: &Plan<'_>) -> Table {
     let mut lines: Vec<(String, &PlannedCgroup<'_>, [String; 3])> = Vec::new();
     for row in rows(plan) {
         let name = match row.cgroup.owner {
-            Owner::Node { .. } | Owner::Qos(_) => row.cgroup.path.clone(),
+            Owner::Node(_) | Owner::Qos(_) => row.cgroup.path.clone(),
             Owner::Pod(..) | Owner::Container { .. } => {
                 format!("{} {}", label(row.cgroup), last_element(&row.cgroup.path))
             }
@@ -182,8 +183,8 @@ fn rows<'a, 'p>(plan: &'a Plan<'p>) -> Vec<Row<'a, 'p>> {
 
 fn label(cgroup: &PlannedCgroup<'_>) -> String {
     match cgroup.owner {
-        Owner::Node { part: "kubepods" } | Owner::Qos(_) => last_element(&cgroup.path).to_owned(),
-        Owner::Node { part } => format!("{} ({part})", last_element(&cgroup.path)),
+        Owner::Node(NodePart::Kubepods) | Owner::Qos(_) => last_element(&cgroup.path).to_owned(),
+        Owner::Node(part) => format!("{} ({})", last_element(&cgroup.path), part.name()),
         Owner::Pod(pod, _) => qualified_name(pod),
         Owner::Container { kind, name, .. } => match kind {
             ContainerKind::Container => name.to_owned(),
@@ -197,7 +198,7 @@ fn label(cgroup: &PlannedCgroup<'_>) -> String {
 fn qos(cgroup: &PlannedCgroup<'_>) -> String {
     match cgroup.owner {
         Owner::Qos(class) | Owner::Pod(_, class) => class.to_string(),
-        Owner::Node { .. } | Owner::Container { .. } => String::new(),
+        Owner::Node(_) | Owner::Container { .. } => String::new(),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{input, kubelet_cgroup};
 use kq_cgroup::files::CgroupVersion;
-use kq_cgroup::node::{NodeResources, kubepods_config, reserved_cgroups};
+use kq_cgroup::node::{NodePart, NodeResources, kubepods_config, reserved_cgroups};
 use kq_cgroup::settings::CgroupSettings;
 use kq_facts::allocatable::{node_allocatable, reservations};
 use kq_facts::cgroup_name::CgroupName;
@@ -116,7 +116,10 @@ fn compute(case: &Value) -> Result<Value, Value> {
         if input::read::<Vec<String>>(&machine["missing_cgroups"]).contains(&path) {
             return Err(error(missing(&config, &cgroup.name, &path)));
         }
-        let key = if cgroup.field == "kubeReserved" { "kube_reserved" } else { "system_reserved" };
+        let key = match cgroup.part {
+            NodePart::KubeReserved => "kube_reserved",
+            _ => "system_reserved",
+        };
         out[key] = kubelet_cgroup::cgroup(&cgroup.name, &cgroup.config, &settings);
     }
     Ok(out)

@@ -136,7 +136,7 @@ fn files() -> BTreeSet<String> {
 
 fn place(cgroup: &PlannedCgroup<'_>) -> String {
     match cgroup.owner {
-        Owner::Node { part } => part.to_owned(),
+        Owner::Node(part) => part.name().to_owned(),
         Owner::Qos(class) => class.to_string(),
         Owner::Pod(pod, _) => qualified_name(pod),
         Owner::Container { pod, name, .. } => format!("{} {name}", qualified_name(pod)),

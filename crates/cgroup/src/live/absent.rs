@@ -12,7 +12,7 @@ impl<'a> Comparison<'a> {
     /// Judges a planned cgroup that the kernel does not have.
     pub(super) fn absent(&mut self, cgroup: &'a PlannedCgroup<'a>) {
         let (verdict, reason) = match cgroup.owner {
-            Owner::Node { .. } | Owner::Qos(_) => match self.unknown_place() {
+            Owner::Node(_) | Owner::Qos(_) => match self.unknown_place() {
                 Some(reason) => (Verdict::Unknown, reason),
                 None => (Verdict::Missing, "no such cgroup".to_owned()),
             },

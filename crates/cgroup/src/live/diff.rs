@@ -178,7 +178,7 @@ impl<'a> Comparison<'a> {
 
     pub(super) fn is_selected(&self, cgroup: &PlannedCgroup<'_>) -> bool {
         match cgroup.owner {
-            Owner::Node { .. } | Owner::Qos(_) => self.context.selection.is_all(),
+            Owner::Node(_) | Owner::Qos(_) => self.context.selection.is_all(),
             Owner::Pod(pod, _) | Owner::Container { pod, .. } => {
                 let (namespace, uid) = (&pod.metadata.namespace, effective_uid(pod));
                 self.context.selection.has(namespace, &pod.display_name(), uid)
@@ -377,7 +377,7 @@ impl<'a> Comparison<'a> {
         let (pod, class, container) = match cgroup.owner {
             Owner::Container { pod, class, container, .. } => (pod, class, Some(container)),
             Owner::Pod(pod, class) => (pod, class, None),
-            Owner::Node { .. } | Owner::Qos(_) => return None,
+            Owner::Node(_) | Owner::Qos(_) => return None,
         };
         let is_quota =
             matches!(file, CgroupFile::CpuMax | CgroupFile::CpuCfsQuota | CgroupFile::CpuCfsPeriod);
@@ -515,6 +515,6 @@ fn left_behind(cgroup: &PlannedCgroup<'_>, file: &str, actual: &str) -> Option<&
         Owner::Pod(..) if file.has_size() && actual == "0" => {
             Some("when the kubelet resizes a pod, it closes the pod's huge pages")
         }
-        Owner::Pod(..) | Owner::Node { .. } | Owner::Qos(_) => None,
+        Owner::Pod(..) | Owner::Node(_) | Owner::Qos(_) => None,
     }
 }

@@ -3,6 +3,7 @@
 use crate::derivation::{self, Step};
 use crate::live::place::{LiveCgroup, LivePlace};
 use crate::live::set_by::SetBy;
+use crate::node::NodePart;
 use crate::plan::{Owner, PlannedCgroup};
 use crate::report::{Place, PlaceLevel};
 use kq_answer::Worded;
@@ -151,7 +152,7 @@ impl<'a> Difference<'a> {
                 Owner::Pod(pod, _) | Owner::Container { pod, .. } => {
                     Some(effective_uid(pod).to_owned())
                 }
-                Owner::Node { .. } | Owner::Qos(_) => None,
+                Owner::Node(_) | Owner::Qos(_) => None,
             },
             is_sum: false,
             is_refreshed: is_refreshed(&cgroup.owner, file),
@@ -189,8 +190,8 @@ fn is_refreshed(owner: &Owner<'_>, file: Option<&str>) -> bool {
     let Some(file) = file.and_then(CgroupFile::named) else { return false };
     match owner {
         Owner::Qos(_) => true,
-        Owner::Node { part: "kubepods" } => file.has_size() || file == CgroupFile::MemoryMin,
-        Owner::Node { .. } | Owner::Pod(..) | Owner::Container { .. } => false,
+        Owner::Node(NodePart::Kubepods) => file.has_size() || file == CgroupFile::MemoryMin,
+        Owner::Node(_) | Owner::Pod(..) | Owner::Container { .. } => false,
     }
 }
 

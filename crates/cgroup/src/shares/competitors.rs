@@ -179,7 +179,7 @@ impl<'p> Competitors<'p> {
         }
         if let Values::Kernel(tree) = self.values {
             let path = CgroupPath::new(&cgroup.path);
-            let is_alone = matches!(cgroup.owner, Owner::Node { .. }) && !self.siblings;
+            let is_alone = matches!(cgroup.owner, Owner::Node(_)) && !self.siblings;
             if weight.is_none() && !is_alone {
                 let parent = path.parent().unwrap_or_else(CgroupPath::root);
                 let files = [CgroupFile::CpuWeight, CgroupFile::CpuShares];
@@ -274,7 +274,7 @@ impl<'p> Competitors<'p> {
     /// Finds what the kernel has in a cgroup of the node or of a class, and no known pod is.
     fn find_strangers(&mut self, cgroup: &PlannedCgroup<'_>) {
         let Values::Kernel(tree) = self.values else { return };
-        if !matches!(cgroup.owner, Owner::Node { .. } | Owner::Qos(_)) || cgroup.path.is_empty() {
+        if !matches!(cgroup.owner, Owner::Node(_) | Owner::Qos(_)) || cgroup.path.is_empty() {
             return;
         }
         let known: Vec<CgroupPath> =

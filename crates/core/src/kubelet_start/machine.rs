@@ -10,6 +10,7 @@ use super::{
     node_setup, runtime_driver,
 };
 use kq_answer::Certainty;
+use kq_cgroup::node::NodePart;
 use kq_facts::allocatable::node_allocatable;
 use kq_facts::cgroup_mode::{CgroupDriver, CgroupVersion};
 use kq_facts::cgroup_name::CgroupName;
@@ -165,10 +166,12 @@ pub(super) fn allocatable(start: &Start<'_>, found: &mut StartExamination) {
 pub(super) fn enforce(start: &Start<'_>, found: &mut StartExamination) {
     let Start { config, driver, .. } = start;
     found.progress = Some(CgroupProgress::default());
-    for (key, field, what) in ENFORCED {
-        let (cgroup, list) = match field {
-            "systemReservedCgroup" => (&config.system_reserved_cgroup, &config.system_reserved),
-            _ => (&config.kube_reserved_cgroup, &config.kube_reserved),
+    for (key, part, what) in ENFORCED {
+        let (field, cgroup, list) = match part {
+            NodePart::SystemReserved => {
+                ("systemReservedCgroup", &config.system_reserved_cgroup, &config.system_reserved)
+            }
+            _ => ("kubeReservedCgroup", &config.kube_reserved_cgroup, &config.kube_reserved),
         };
         if !config.enforce_node_allocatable.iter().any(|it| it == key) || cgroup.is_empty() {
             continue;
@@ -195,7 +198,7 @@ pub(super) fn enforce(start: &Start<'_>, found: &mut StartExamination) {
         if exists != Some(false)
             && let Some(progress) = &mut found.progress
         {
-            progress.enforced.push(Enforced { key, is_certain: exists.is_some() });
+            progress.enforced.push(Enforced { key, part, is_certain: exists.is_some() });
         }
     }
 }
@@ -220,13 +223,12 @@ pub(super) fn root_filesystem(start: &Start<'_>, found: &mut StartExamination) {
     }
 }
 
-/// The keys of `enforceNodeAllocatable`, in the kubelet's order: the key, the field of the cgroup, and the
-/// kubelet's words.
-const ENFORCED: [(&str, &str, &str); 4] = [
-    ("system-reserved", "systemReservedCgroup", "System Reserved"),
-    ("kube-reserved", "kubeReservedCgroup", "Kube Reserved"),
-    ("system-reserved-compressible", "systemReservedCgroup", "System Reserved Compressible"),
-    ("kube-reserved-compressible", "kubeReservedCgroup", "Kube Reserved Compressible"),
+/// The keys of `enforceNodeAllocatable`, in the kubelet's order: the key, the part of the node, and the kubelet's words.
+const ENFORCED: [(&str, NodePart, &str); 4] = [
+    ("system-reserved", NodePart::SystemReserved, "System Reserved"),
+    ("kube-reserved", NodePart::KubeReserved, "Kube Reserved"),
+    ("system-reserved-compressible", NodePart::SystemReserved, "System Reserved Compressible"),
+    ("kube-reserved-compressible", NodePart::KubeReserved, "Kube Reserved Compressible"),
 ];
 
 /// Checks that a cgroup exists; `None`: it is not known. `cgroup`: as the configuration has it, and its path below the

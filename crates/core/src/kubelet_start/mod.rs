@@ -39,6 +39,7 @@ use serving::Serving;
 
 use kq_answer::reason::Reason;
 use kq_answer::{Certainty, Worded};
+use kq_cgroup::node::NodePart;
 use kq_facts::allocatable::{ReservationError, Reservations, reservations, reserved_but_storage};
 use kq_facts::cgroup_mode::{CgroupDriver, CgroupVersion};
 use kq_facts::filesystems::Filesystem;
@@ -240,6 +241,7 @@ pub struct CgroupProgress {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Enforced {
     pub key: &'static str,
+    pub part: NodePart,
     /// The cgroup is there; else that is not known.
     pub is_certain: bool,
 }

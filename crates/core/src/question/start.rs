@@ -9,6 +9,7 @@ use crate::question::cgroup::first_hugepages;
 use crate::question::cgroup::plan::PlanInput;
 use crate::question::what_if::NodeState;
 use kq_answer::{Certainty, Failure, Missing, MissingFact, Sentences, Severity};
+use kq_cgroup::node::NodePart;
 use kq_cgroup::plan::{Owner, PlannedCgroup};
 use kq_cgroup::resource_config::ExplainedFile;
 use kq_facts::cgroup_file::CgroupFile;
@@ -370,19 +371,16 @@ fn planned_writes(
     let first: BTreeMap<String, String> = first_hugepages(&node)
         .flat_map(|it| [(it.file, it.value.clone()), (it.reserved, it.value)])
         .collect();
-    let is_enforced = |field: &str| {
-        let own = if field == "systemReserved" { "system-reserved" } else { "kube-reserved" };
-        let mut keys = progress.enforced.iter().filter(|it| it.key.starts_with(own));
-        keys.all(|it| it.is_certain)
-    };
+    let is_enforced =
+        |part| progress.enforced.iter().filter(|it| it.part == part).all(|it| it.is_certain);
     let (plan, _) = input.answer()?;
     let mut writes = Vec::new();
     for root in &plan.roots {
         root.walk(0, &mut |cgroup: &PlannedCgroup<'_>, _| match cgroup.owner {
-            Owner::Node { part: "kubepods" } => {
+            Owner::Node(NodePart::Kubepods) => {
                 writes.extend(kubepods(cgroup, &node, &first));
             }
-            Owner::Node { part } => {
+            Owner::Node(part) => {
                 let is_certain = is_enforced(part);
                 writes.extend(cgroup.files.iter().map(|file| StartWrite {
                     cgroup: cgroup.path.clone(),

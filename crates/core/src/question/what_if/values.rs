@@ -14,6 +14,7 @@ use crate::what_if::{Effect, PodOutcome, ValueChange, WhatIfRule, Written};
 use kq_admission::qualified;
 use kq_answer::cgroup_fact::CgroupFact;
 use kq_answer::{Basis, Failure, Subject};
+use kq_cgroup::node::NodePart;
 use kq_cgroup::plan::{Owner, PlannedCgroup};
 use kq_facts::cgroup_file::CgroupFile;
 use kq_facts::cgroup_mode::CgroupDriver;
@@ -27,8 +28,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The owner of a cgroup, before the change and after it.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Place {
-    /// A part of the node.
-    Node(&'static str),
+    Node(NodePart),
     Qos(QosClass),
     Pod(String),
     /// The pod, and the name of the container.
@@ -324,7 +324,7 @@ impl Transition<'_> {
             }
             // The classes write these on the cgroup of all pods.
             (Level::Node, _)
-                if *place == Place::Node(KUBEPODS)
+                if *place == Place::Node(NodePart::Kubepods)
                     && file.is_some_and(|it| {
                         it.has_size() || matches!(it, CgroupFile::MemoryMin | CgroupFile::MemoryLow)
                     }) =>
@@ -386,7 +386,7 @@ pub(super) fn planned(input: &PlanInput) -> Result<BTreeMap<Place, Values>, Fail
     for root in &plan.roots {
         root.walk(0, &mut |cgroup: &PlannedCgroup<'_>, _| {
             let (place, level) = match cgroup.owner {
-                Owner::Node { part } => (Place::Node(part), Level::Node),
+                Owner::Node(part) => (Place::Node(part), Level::Node),
                 Owner::Qos(class) => (Place::Qos(class), Level::Qos),
                 Owner::Pod(pod, _) => (Place::Pod(qualified(pod)), Level::Pod),
                 Owner::Container { pod, name, .. } => {
