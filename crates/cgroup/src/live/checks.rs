@@ -1,21 +1,23 @@
 //! The checks of a node's cgroups and of their sources: one finding each. Pure: decides from gathered facts.
 //!
-//! * [`sources`]: kubelet, configuration, Node object, pods, container runtime.
-//! * [`layout`]: cgroup version, driver, the tree, and what is left over in it.
-//! * [`cpu`]: limits too small for the kernel, and the weight of all pods against the system's.
-//! * [`state`]: swap, drifting values, the kubelet's own files.
+//! * `sources`: kubelet, configuration, Node object, pods, container runtime.
+//! * `layout`: cgroup version, driver, the tree, and what is left over in it.
+//! * `cpu`: limits too small for the kernel, and the weight of all pods against the system's.
+//! * `state`: swap, drifting values, the kubelet's own files.
+//! * `rule`: the outcomes, with their facts and sentences.
 //!
 //! An undecided check is [`Severity::Unknown`] with the reason and the flag that supplies the fact.
 
-pub mod cpu;
-pub mod layout;
-pub mod sources;
-pub mod state;
+mod cpu;
+mod layout;
+mod rule;
+mod sources;
+mod state;
 #[cfg(test)]
 mod tests;
 
 use crate::files::CgroupDriver;
-use kq_answer::{Basis, Finding, Headline, Severity, Subject, Topic, Warning, answer};
+use kq_answer::{Basis, Finding, Headline, RuleFinding, Severity, Subject, Warning, answer};
 use kq_facts::cgroup_tree::{CgroupPath, CgroupTree};
 use kq_facts::checkpoint::StateFile;
 use kq_facts::describe::ConfigSource;
@@ -25,30 +27,9 @@ use kq_facts::workloads::Workloads;
 use kq_k8s::pod::Pod;
 use kq_output::metrics::Metrics;
 use kq_output::units::first_few;
+use rule::{CheckId, CheckRule};
 use serde::Serialize;
-use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// What to do where the tree could not be read.
-const READ_TREE: &str = "run kq on the node as root, or name the node's root with --host-root DIR";
-
-/// What to do where the configuration is unknown.
-const GIVE_CONFIG: &str = "give it with --kubelet-config FILE";
-
-/// Shown for an unknown configuration; the check `kubelet-config` gives the reason.
-const NO_CONFIG: &str = "the kubelet's configuration is not known";
-
-/// Shown for unknown pods; the check `pods` gives the reason.
-const NO_PODS: &str = "the pods of the node are not known";
-
-/// What is said where nothing of the kubelet is in the tree.
-const NO_ROOT: &str = "there is no cgroup of all pods";
-
-/// What to do there.
-const OTHER_ROOT: &str = "start the kubelet; for another cgroupRoot, use --cgroup-root PATH";
-
-/// What to do where the pods are unknown.
-const GIVE_PODS: &str = "give them with --pods FILE, or name an API server with --kubeconfig FILE";
 
 /// The input of the checks.
 #[derive(Clone, Copy, Debug)]
@@ -96,57 +77,60 @@ pub struct NextStart {
     pub refuses_state_file: bool,
 }
 
-/// The result of a check. Its facts have a `state`; the meaning of the others depends on it.
-pub type Check = Finding;
+/// The result of a check.
+type Check = RuleFinding<CheckRule>;
 
-fn ok(id: &'static str, found: impl Into<String>) -> Check {
-    Finding::new(Severity::Ok, id, Subject::Node, found).with(json!({ "state": "ok" }))
+impl From<CheckRule> for Check {
+    fn from(rule: CheckRule) -> Self {
+        Self::new(Subject::Node, rule)
+    }
 }
 
-fn warn(id: &'static str, found: impl Into<String>, advice: impl Into<String>) -> Check {
-    Finding::new(Severity::Warning, id, Subject::Node, found).advise(advice)
-}
+impl CheckRule {
+    /// Returns that the source of what is checked failed.
+    fn failed(check: CheckId, reason: String) -> Check {
+        Self::SourceFailed { check, reason }.into()
+    }
 
-fn fail(id: &'static str, found: impl Into<String>, advice: impl Into<String>) -> Check {
-    Finding::new(Severity::Error, id, Subject::Node, found).advise(advice)
-}
-
-fn unknown(id: &'static str, reason: impl Into<String>, advice: impl Into<String>) -> Check {
-    let reason = reason.into();
-    let facts = json!({ "state": "unknown", "reason": reason });
-    Finding::new(Severity::Unknown, id, Subject::Node, reason).with(facts).advise(advice)
+    /// Adds the source of the facts.
+    fn sourced(self, source: impl Into<String>) -> Check {
+        Check::new(Subject::Node, self).from(source)
+    }
 }
 
 /// Makes all checks, in the order in which they are shown.
-pub fn checks(examined: CheckInput<'_>) -> Vec<Check> {
+pub fn checks(examined: CheckInput<'_>) -> Vec<Finding> {
     let mut all = vec![
-        sources::kubelet(examined).on(Topic::RunsPods),
+        sources::kubelet(examined),
         sources::configuration(examined),
         sources::node_object(examined),
         sources::pods(examined),
-        sources::runtime(examined).on(Topic::RunsPods),
+        sources::runtime(examined),
         layout::version(examined),
         layout::driver(examined),
-        layout::tree(examined).on(Topic::Cpu),
+        layout::tree(examined),
         layout::orphans(examined),
-        cpu::limits(examined).on(Topic::Cpu),
-        cpu::weight(examined).on(Topic::Cpu),
-        state::swap(examined).on(Topic::Memory),
+        cpu::limits(examined),
+        cpu::weight(examined),
+        state::swap(examined),
     ];
     if !examined.lists_drift {
-        all.push(state::values(examined).on(Topic::Cpu));
+        all.push(state::values(examined));
     }
     all.push(state::files(examined));
-    all
+    all.into_iter().map(Check::written).collect()
 }
 
 impl<'a> CheckInput<'a> {
     /// Returns the cgroup tree, or why it could not be read.
     fn tree(&self) -> Result<&'a CgroupTree, String> {
         let cgroups = &self.snapshot.cgroups;
-        cgroups
-            .value()
-            .ok_or_else(|| format!("the cgroup tree could not be read: {}", cgroups.reason()))
+        cgroups.value().ok_or_else(|| cgroups.reason())
+    }
+
+    /// Returns where the cgroup tree is from.
+    fn tree_source(&self) -> &'a str {
+        self.snapshot.cgroups.found.as_ref().map_or("-", |found| &found.source)
     }
 
     /// Returns the cgroups of all pods that are there, each with the driver that names it so.
@@ -206,7 +190,7 @@ pub struct NodeChecks {
     /// How many findings there are of each severity.
     pub summary: BTreeMap<String, usize>,
     /// The checks.
-    pub items: Vec<Check>,
+    pub items: Vec<Finding>,
     /// What no pod of the node requests, where it is known.
     #[serde(skip)]
     pub not_requested: Option<NotRequested>,
@@ -267,7 +251,7 @@ impl NodeChecks {
     }
 
     /// Puts checks together with what they rest on.
-    pub fn new(node: &NodeFacts, items: Vec<Check>, warnings: Vec<Warning>) -> Self {
+    pub fn new(node: &NodeFacts, items: Vec<Finding>, warnings: Vec<Warning>) -> Self {
         let mut basis = Basis { facts: node.into(), ..Basis::default() };
         basis.warn_all(warnings);
         let summary = Severity::count(&items);

@@ -1,18 +1,12 @@
 //! The kernel's cgroup interface, the cgroup driver, and leftovers in the tree.
 
-use super::{
-    Check, CheckInput, GIVE_CONFIG, GIVE_PODS, NO_CONFIG, NO_PODS, NO_ROOT, OTHER_ROOT, READ_TREE,
-    first_of,
-};
-use super::{fail, ok, unknown, warn};
+use super::rule::{CheckId, CheckRule, Drivers, Mounted, NO_CONFIG, PodTree};
+use super::{Check, CheckInput};
 use crate::files::{CgroupDriver, CgroupVersion};
 use crate::live::place::{LiveCgroup, LiveOwner, LivePod, live_cgroups};
-use kq_answer::Severity;
 use kq_answer::origin::Origin;
 use kq_facts::cgroup_tree::{CgroupPath, CgroupTree};
 use kq_facts::lookup::Sourced;
-use kq_output::units::counted;
-use serde_json::json;
 
 /// Checks that the kubelet starts on the kernel's cgroup interface.
 ///
@@ -25,69 +19,39 @@ use serde_json::json;
 /// | v1, hybrid  | of unknown version                   | UNKNOWN |
 /// | none        | any                                  | UNKNOWN |
 pub fn version(examined: CheckInput<'_>) -> Check {
-    const NAME: &str = "cgroup-version";
-    const SAY: &str = "set it with --cgroup-version VERSION";
-    const MOVE: &str = "move the node to cgroup v2 (systemd.unified_cgroup_hierarchy=1 on the \
-                        kernel's command line)";
     let node = examined.node;
+    let cgroup_version = node.cgroup_version;
     let flag = examined.fact("cgroupVersion").map(|fact| &fact.origin);
     let by_hand = matches!(flag, Some(Origin::Flag(_)));
     let layout = examined.snapshot.host.cgroup_layout();
-    let (shown, source) = match (by_hand, layout) {
-        (true, _) => (format!("v{}", node.cgroup_version), "--cgroup-version".to_owned()),
-        (false, Err(error)) => return unknown(NAME, error.to_string(), SAY),
+    let (shown, unified, source) = match (by_hand, layout) {
+        (true, _) => (cgroup_version, None, "--cgroup-version"),
+        (false, Err(error)) => {
+            return CheckRule::failed(CheckId::CgroupVersion, error.to_string());
+        }
         (false, Ok(layout)) => {
-            let shown = match layout.version() {
-                None => return unknown(NAME, "no cgroup hierarchy is mounted", SAY),
-                Some(_) if layout.is_hybrid() => {
-                    let unified = layout.unified.unwrap_or_default();
-                    format!("v1, hybrid: the unified hierarchy is at {unified}")
-                }
-                Some(version) => format!("v{version}"),
-            };
-            (shown, "the mounted cgroup hierarchies".to_owned())
+            let Some(shown) = layout.version() else { return CheckRule::NoHierarchy.into() };
+            let unified = layout.is_hybrid().then_some(layout.unified).flatten();
+            (shown, unified, "the mounted cgroup hierarchies")
         }
     };
-    if node.cgroup_version == CgroupVersion::V2 {
-        return ok(NAME, shown).with(json!({ "cgroupVersion": 2 })).from(source);
+    let mounted = Mounted { cgroup_version, shown, unified };
+    if cgroup_version == CgroupVersion::V2 {
+        return CheckRule::CgroupV2(mounted).sourced(source);
     }
     let Some(kubelet) = examined.said_by("kubeletVersion") else {
-        return unknown(
-            NAME,
-            format!("{shown}; whether the kubelet starts there depends on its version"),
-            "set it with --kubelet-version VERSION",
-        )
-        .from(source);
+        return CheckRule::CgroupV1WithoutVersion { mounted }.sourced(source);
     };
-    let source = format!("{source}, {kubelet}");
     let refuses = node.kubelet_version.refuses_cgroup_v1();
-    if !refuses || !node.config.fail_cgroup_v1 {
-        return warn(NAME, format!("{shown}, which newer kubelets no longer support"), MOVE)
-            .with(json!({ "state": "deprecated", "cgroupVersion": 1 }))
-            .from(source);
-    }
-    if !examined.knows_config() {
-        return unknown(
-            NAME,
-            format!("{shown}; {}", NO_CONFIG),
-            format!("{GIVE_CONFIG}, or use --set failCgroupV1=false"),
-        )
-        .from(source);
-    }
-    fail(
-        NAME,
-        format!(
-            "{shown}, and failCgroupV1 is true: kubelet {} does not start",
-            node.kubelet_version
-        ),
-        format!("{MOVE}, or set failCgroupV1: false"),
-    )
-    .with(json!({
-        "state": "refused",
-        "cgroupVersion": 1,
-        "kubeletVersion": node.kubelet_version.to_string(),
-    }))
-    .from(source)
+    let rule = if !refuses || !node.config.fail_cgroup_v1 {
+        CheckRule::CgroupV1Deprecated(mounted)
+    } else if !examined.knows_config() {
+        CheckRule::CgroupV1WithoutConfig { mounted }
+    } else {
+        let kubelet_version = node.kubelet_version.to_string();
+        CheckRule::CgroupV1Refused { mounted, kubelet_version }
+    };
+    rule.sourced(format!("{source}, {kubelet}"))
 }
 
 /// What one of them says about the driver, and where.
@@ -100,7 +64,6 @@ type Voice = (CgroupDriver, String);
 /// the cgroups of one pod in two trees. The one to change is the one that differs from the tree;
 /// without a tree, the one that is not systemd, where systemd runs the machine.
 pub fn driver(examined: CheckInput<'_>) -> Check {
-    const NAME: &str = "cgroup-driver";
     let (configured, by_hand) = configured(examined);
     let runtime = runtime(examined);
     let tree = examined.tree();
@@ -117,76 +80,49 @@ pub fn driver(examined: CheckInput<'_>) -> Check {
         && examined.snapshot.runtime.value().is_some_and(|it| it.driver_for_kubelet().is_some());
     let used = if follows { runtime.as_ref().ok().cloned() } else { configured.clone().ok() };
 
-    let voices = [
-        ("kubelet", configured.as_ref().ok()),
-        ("runtime", runtime.as_ref().ok()),
-        ("tree", made.as_ref()),
-    ];
-    let shown: Vec<String> = voices
-        .iter()
-        .filter_map(|(who, voice)| voice.map(|(driver, _)| format!("{who} {driver}")))
-        .collect();
-    let sources: Vec<&str> =
-        voices.iter().filter_map(|(_, voice)| voice.map(|(_, source)| source.as_str())).collect();
-    let (shown, source) = (shown.join(", "), sources.join(", "));
-    let shown = if shown.is_empty() { "unknown".to_owned() } else { shown };
+    let voices = [configured.as_ref().ok(), runtime.as_ref().ok(), made.as_ref()];
+    let sources: Vec<&str> = voices.iter().flatten().map(|(_, source)| source.as_str()).collect();
+    let source = sources.join(", ");
+    let of = |voice: Option<&Voice>| voice.map(|(driver, _)| *driver);
+    let drivers = Drivers { kubelet: of(voices[0]), runtime: of(voices[1]), tree: of(voices[2]) };
 
-    let check = match (&used, &runtime, &made) {
-        (Some((kubelet, _)), Ok((runtime, _)), made) if kubelet != runtime => {
-            let made = made.as_ref().map(|(driver, _)| *driver);
-            let advice = which_to_change(*kubelet, *runtime, made, runs_systemd(&tree));
-            fail(NAME, shown, advice)
+    let rule = match (&used, &runtime, &made) {
+        (Some((kubelet, _)), Ok((runtime, _)), _) if kubelet != runtime => {
+            // The one to change is the one that differs from it.
+            let goal = match drivers.tree {
+                Some(made) => made,
+                None if runs_systemd(&tree) => CgroupDriver::Systemd,
+                None => *runtime,
+            };
+            let is_of_kubelet = goal == *runtime && goal != *kubelet;
+            CheckRule::DriversDiffer { drivers, goal, is_of_kubelet }
         }
-        (Some((used, _)), _, Some((made, root))) if used != made => fail(
-            NAME,
-            shown,
-            format!(
-                "{root} was created by {made} and the next start of the kubelet uses {used}: drain the \
-                 node, change the kubelet to {used} for good and reboot, or set the kubelet and the \
-                 runtime back to {made}"
-            ),
-        ),
-        (_, Ok((runtime, _)), Some((made, root))) if runtime != made => fail(
-            NAME,
-            shown,
-            format!(
-                "{root} was created by {made}: {}, or drain the node and reboot",
-                set_runtime(*made)
-            ),
-        ),
+        (Some((used, _)), _, Some((made, root))) if used != made => {
+            let (root, made, used) = (root.clone(), *made, *used);
+            CheckRule::KubeletLeavesTree { drivers, root, made, used }
+        }
+        (_, Ok((runtime, _)), Some((made, root))) if runtime != made => {
+            CheckRule::RuntimeLeavesTree { drivers, root: root.clone(), made: *made }
+        }
         _ => match (&configured, &runtime, &tree) {
             // A kubelet that follows the runtime needs no change.
-            (Err(reason), ..) if !follows => unknown(
-                NAME,
-                format!("{shown}; {reason}"),
-                format!("{GIVE_CONFIG}, or use --cgroup-driver DRIVER"),
-            ),
-            (_, Err(reason), _) => unknown(
-                NAME,
-                format!("{shown}; {reason}"),
-                "name the runtime with --runtime-endpoint ENDPOINT",
-            ),
-            (.., Err(reason)) => unknown(NAME, format!("{shown}; {reason}"), READ_TREE),
-            (Ok((configured, _)), Ok((runtime, _)), Ok(_)) if configured != runtime => warn(
-                NAME,
-                format!("{shown}; the kubelet uses the runtime's"),
-                format!(
-                    "set cgroupDriver: {runtime} in the kubelet's configuration: it counts again \
-                     when a runtime does not report its driver"
-                ),
-            ),
-            _ => ok(NAME, shown),
+            (Err(reason), ..) if !follows => {
+                CheckRule::KubeletDriverUnknown { drivers, reason: reason.clone() }
+            }
+            (_, Err(reason), _) => {
+                CheckRule::RuntimeDriverUnknown { drivers, reason: reason.clone() }
+            }
+            (.., Err(reason)) => CheckRule::TreeDriverUnknown { drivers, reason: reason.clone() },
+            (Ok((configured, _)), Ok((used, _)), Ok(_)) if configured != used => {
+                CheckRule::KubeletFollowsRuntime { drivers, used: *used }
+            }
+            _ => CheckRule::DriversAgree(drivers),
         },
     };
-    let of = |voice: Option<&Voice>| voice.map(|(driver, _)| driver.to_string());
-    let [kubelet, runtime, tree] = voices.map(|(_, voice)| of(voice));
-    let check = check.with(json!({ "kubelet": kubelet, "runtime": runtime, "tree": tree }));
-    let check = match check.severity {
-        Severity::Error => check.with(json!({ "state": "differs" })),
-        Severity::Warning => check.with(json!({ "state": "followsRuntime" })),
-        Severity::Unknown | Severity::Info | Severity::Ok => check,
-    };
-    if source.is_empty() { check } else { check.from(source) }
+    match source.is_empty() {
+        true => rule.into(),
+        false => rule.sourced(source),
+    }
 }
 
 /// Returns what the kubelet's own configuration says, and whether a flag of kq said so.
@@ -230,88 +166,44 @@ fn runs_systemd(tree: &Result<&CgroupTree, String>) -> bool {
     tree.as_ref().is_ok_and(|tree| names.iter().any(|name| tree.get(name).is_some()))
 }
 
-/// Says which of two that differ is to change.
-fn which_to_change(
-    kubelet: CgroupDriver,
-    runtime: CgroupDriver,
-    tree: Option<CgroupDriver>,
-    systemd: bool,
-) -> String {
-    let goal = match tree {
-        Some(made) => made,
-        None if systemd => CgroupDriver::Systemd,
-        None => runtime,
-    };
-    match goal == runtime && goal != kubelet {
-        true => format!("set cgroupDriver: {goal} in the kubelet's configuration and restart it"),
-        false => format!("{} and restart it", set_runtime(goal)),
-    }
-}
-
-fn set_runtime(driver: CgroupDriver) -> String {
-    format!(
-        "set the container runtime to {driver} (containerd: SystemdCgroup = {}; CRI-O: \
-         cgroup_manager = \"{driver}\")",
-        driver == CgroupDriver::Systemd
-    )
-}
-
 /// Checks that there is one cgroup of all pods, and that it could be read.
 pub fn tree(examined: CheckInput<'_>) -> Check {
-    const NAME: &str = "cgroup-tree";
     let tree = match examined.tree() {
         Ok(tree) => tree,
-        Err(reason) => return unknown(NAME, reason, READ_TREE),
+        Err(reason) => return CheckRule::TreeUnread { check: CheckId::CgroupTree, reason }.into(),
     };
-    let source =
-        examined.snapshot.cgroups.found.as_ref().map_or("-", |found| found.source.as_str());
     let present = examined.present(tree);
-    let shown: Vec<String> = present
-        .iter()
-        .map(|(driver, root)| {
-            let pods = pods_in(examined, tree, root, *driver).count();
-            format!("{} with {}", root.as_str(), counted(pods, "pod"))
-        })
-        .collect();
-    let check = match present.as_slice() {
-        [] => {
-            let wanted: Vec<&str> = examined.roots.iter().map(|(_, root)| root.as_str()).collect();
-            warn(NAME, format!("neither {} is there", wanted.join(" nor ")), OTHER_ROOT)
-                .with(json!({ "state": "absent", "wanted": wanted }))
+    let trees = present.iter().map(|(driver, root)| PodTree {
+        cgroup: root.as_str().to_owned(),
+        pods: pods_in(examined, tree, root, *driver).count(),
+    });
+    let mut trees: Vec<PodTree> = trees.collect();
+    let rule = match (trees.pop(), trees.is_empty()) {
+        (None, _) => {
+            let wanted = examined.roots.iter().map(|(_, root)| root.as_str().to_owned());
+            CheckRule::TreeAbsent { wanted: wanted.collect() }
         }
-        [(_, root)] if tree.problems.is_empty() => {
-            ok(NAME, shown.join(", ")).with(json!({ "cgroup": root.as_str() }))
-        }
-        [_] => {
-            let problems: Vec<String> = tree.problems.iter().map(ToString::to_string).collect();
-            unknown(
-                NAME,
-                format!("{}; not readable: {}", shown.join(", "), first_of(&problems)),
-                "run kq as root",
-            )
-        }
-        several => {
-            let own = examined.node.cgroup_driver;
-            let stale: Vec<_> = several.iter().filter(|(driver, _)| *driver != own).collect();
-            let has_pods = |(driver, root): &&&(CgroupDriver, &CgroupPath)| {
-                pods_in(examined, tree, root, *driver).next().is_some()
-            };
-            let names: Vec<&str> = stale.iter().map(|(_, root)| root.as_str()).collect();
-            let facts =
-                json!({ "state": "stale", "stale": names, "cgroupDriver": own.to_string() });
-            let names = names.join(", ");
-            let advice = format!(
-                "the kubelet uses {own}: drain the node and reboot it, so that {names} goes away"
-            );
-            match stale.iter().find(has_pods) {
-                Some(_) => fail(NAME, shown.join(", "), advice),
-                // Nothing runs in it; it only misleads who measures there.
-                None => warn(NAME, shown.join(", "), advice),
+        (Some(only), true) => match tree.problems.as_slice() {
+            [] => CheckRule::TreeKnown(only),
+            problems => {
+                let problems = problems.iter().map(ToString::to_string).collect();
+                CheckRule::TreeInPart { tree: only, problems }
             }
-            .with(facts)
+        },
+        (Some(last), false) => {
+            trees.push(last);
+            let own = examined.node.cgroup_driver;
+            let stale = present.iter().zip(&trees).filter(|((driver, _), _)| *driver != own);
+            let stale: Vec<&PodTree> = stale.map(|(_, tree)| tree).collect();
+            CheckRule::TreesOfBoth {
+                has_pods: stale.iter().any(|tree| tree.pods > 0),
+                stale: stale.into_iter().map(|tree| tree.cgroup.clone()).collect(),
+                cgroup_driver: own,
+                trees,
+            }
         }
     };
-    check.from(source)
+    rule.sourced(examined.tree_source())
 }
 
 /// Walks over the cgroups of pods, with their paths.
@@ -337,22 +229,19 @@ fn pods_in<'t>(
 /// | is not                         | none      | all        | WARN    |
 /// | is not                         |           | some       | UNKNOWN |
 pub fn orphans(examined: CheckInput<'_>) -> Check {
-    const NAME: &str = "orphaned-pods";
+    const ID: CheckId = CheckId::OrphanedPods;
     let tree = match examined.tree() {
         Ok(tree) => tree,
-        Err(reason) => return unknown(NAME, reason, READ_TREE),
+        Err(reason) => return CheckRule::TreeUnread { check: ID, reason }.into(),
     };
-    let source = format!(
-        "{}, {}",
-        examined.snapshot.cgroups.found.as_ref().map_or("-", |found| &found.source),
-        examined.snapshot.pods.found.as_ref().map_or("no pods", |found| &found.source)
-    );
+    let pods = examined.snapshot.pods.found.as_ref();
+    let source =
+        format!("{}, {}", examined.tree_source(), pods.map_or("no pods", |found| &found.source));
     if !examined.node.config.cgroups_per_qos {
-        let reason = "cgroupsPerQOS is false: pods have no cgroups of their own";
-        return unknown(NAME, reason, "kq cgroup show lists the cgroups").from(source);
+        return CheckRule::NoPodCgroups.sourced(source);
     }
     if examined.present(tree).is_empty() {
-        return unknown(NAME, NO_ROOT, OTHER_ROOT).from(source);
+        return CheckRule::NoRoot { check: ID }.sourced(source);
     }
     let (mut known, mut busy, mut empty, mut changing) = (0, Vec::new(), Vec::new(), 0);
     for (driver, root) in examined.present(tree) {
@@ -373,37 +262,20 @@ pub fn orphans(examined: CheckInput<'_>) -> Check {
             }
         }
     }
-    let all: Vec<String> = busy.iter().chain(&empty).cloned().collect();
-    if all.is_empty() {
-        let check = match known {
-            // The tree was not read.
-            0 if examined.snapshot.pods.found.is_none() => unknown(NAME, NO_PODS, GIVE_PODS),
-            known if changing > 0 => {
-                let (among, moving) = (counted(known, "cgroup"), format!("{changing} more"));
-                let found = format!("none among {among}; {moving} came or went meanwhile");
-                unknown(NAME, found, "look again when no pods start or end")
-            }
-            known => ok(NAME, format!("none among {}", counted(known, "cgroup")))
-                .with(json!({ "cgroups": known })),
-        };
-        return check.from(source);
-    }
-    let found = format!("{} without a pod: {}", counted(all.len(), "cgroup"), first_of(&all));
-    match (examined.incomplete, busy.is_empty()) {
-        (Some(reason), _) => unknown(NAME, format!("{found}; {reason}"), GIVE_PODS),
-        (None, false) => fail(
-            NAME,
-            found,
-            "look again in a minute; what is still there then, stop with crictl stopp SANDBOX and \
-             see the kubelet's log for why it does not",
-        )
-        .with(json!({ "state": "running", "cgroups": all })),
-        (None, true) => {
-            warn(NAME, found, "nothing runs there; the kubelet removes it, or rmdir does")
-                .with(json!({ "state": "empty", "cgroups": all }))
+    let runs = !busy.is_empty();
+    busy.append(&mut empty);
+    let rule = match (busy.is_empty(), examined.incomplete) {
+        // The tree was not read.
+        (true, _) if known == 0 && pods.is_none() => CheckRule::NoPods { check: ID },
+        (true, _) if changing > 0 => CheckRule::PodCgroupsMove { cgroups: known, changing },
+        (true, _) => CheckRule::NoOrphans { cgroups: known },
+        (false, Some(reason)) => {
+            CheckRule::PerhapsOrphans { cgroups: busy, reason: reason.to_owned() }
         }
-    }
-    .from(source)
+        (false, None) if runs => CheckRule::RunningOrphans { cgroups: busy },
+        (false, None) => CheckRule::EmptyOrphans { cgroups: busy },
+    };
+    rule.sourced(source)
 }
 
 fn processes_text(number: usize) -> String {

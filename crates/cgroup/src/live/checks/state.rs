@@ -1,15 +1,12 @@
 //! Swap, values that drift, and the kubelet's own files.
 
-use super::{Check, CheckInput, GIVE_CONFIG, NO_CONFIG, NO_ROOT, OTHER_ROOT, READ_TREE, first_of};
-use super::{fail, ok, unknown, warn};
+use super::rule::{CheckId, CheckRule, Swap};
+use super::{Check, CheckInput};
 use crate::files::CgroupVersion;
-use crate::live::diff_view::counts;
 use crate::live::difference::Verdict;
 use kq_facts::host::Text;
 use kq_k8s::feature_gates::Gate;
-use kq_output::units;
-use kq_output::units::counted;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// Checks that a machine with swap has a kubelet that starts there.
 ///
@@ -21,94 +18,67 @@ use serde_json::{Value, json};
 /// | some | unknown                    | UNKNOWN |
 /// | ?    | any                        | UNKNOWN |
 pub fn swap(examined: CheckInput<'_>) -> Check {
-    const NAME: &str = "swap";
     let node = examined.node;
     let source = examined.said_by("swapCapacity");
-    let Some((bytes, source)) = node.swap_capacity.zip(source) else {
+    let Some((swap_bytes, source)) = node.swap_capacity.zip(source) else {
         let reason = examined.snapshot.host.swap_bytes().err();
         let reason = reason.map_or("not looked for".to_owned(), |reason| reason.to_string());
-        return unknown(NAME, reason, "set it with --swap-capacity AMOUNT");
+        return CheckRule::failed(CheckId::Swap, reason);
     };
-    if bytes <= 0 {
-        return ok(NAME, "no swap").with(json!({ "swapBytes": 0 })).from(source);
+    if swap_bytes <= 0 {
+        return CheckRule::NoSwap { swap_bytes: 0 }.sourced(source);
     }
-    let amount = format!("{} of swap", units::bytes(u64::try_from(bytes).unwrap_or(u64::MAX)));
+    let fail_swap_on = node.config.fail_swap_on;
     // A value other than the default comes from a source.
-    if node.config.fail_swap_on && !examined.knows_config() {
-        return unknown(
-            NAME,
-            format!("{amount}; {NO_CONFIG}"),
-            format!("{GIVE_CONFIG}, or use --set failSwapOn=false"),
-        )
-        .from(source);
+    if fail_swap_on && !examined.knows_config() {
+        return CheckRule::SwapWithoutConfig { swap_bytes }.sourced(source);
     }
     let source = format!("{source}, {}", examined.config_source_or("--set"));
-    let facts = json!({ "swapBytes": bytes, "failSwapOn": node.config.fail_swap_on });
-    if node.config.fail_swap_on {
-        return fail(
-            NAME,
-            format!("{amount}, and failSwapOn is true: the kubelet does not start"),
-            "turn swap off (swapoff -a, and in /etc/fstab), or set failSwapOn: false",
-        )
-        .with(facts)
-        .with(json!({ "state": "refused" }))
-        .from(source);
+    if fail_swap_on {
+        return CheckRule::SwapRefused { swap_bytes, fail_swap_on }.sourced(source);
     }
-    let behavior = match node.config.swap_behavior.as_str() {
+    let swap_behavior = match node.config.swap_behavior.as_str() {
         "" => "NoSwap",
         behavior => behavior,
     };
-    let found = format!("{amount}, failSwapOn is false, swapBehavior {behavior}");
+    let swap = Swap { swap_bytes, fail_swap_on, swap_behavior: swap_behavior.to_owned() };
     let is_on = node.rules.gates.enabled(Gate::NodeSwap);
-    match (behavior, node.cgroup_version) {
-        ("LimitedSwap", CgroupVersion::V1) if is_on => fail(
-            NAME,
-            format!("{found}, which needs cgroup v2: the kubelet does not start"),
-            "set swapBehavior: NoSwap, or move the node to cgroup v2",
-        )
-        .with(json!({ "state": "refused" })),
-        _ => ok(NAME, found),
-    }
-    .with(facts)
-    .with(json!({ "swapBehavior": behavior }))
-    .from(source)
+    let rule = match (swap_behavior, node.cgroup_version) {
+        ("LimitedSwap", CgroupVersion::V1) if is_on => CheckRule::LimitedSwapOnV1(swap),
+        _ => CheckRule::SwapAllowed(swap),
+    };
+    rule.sourced(source)
 }
 
 /// Checks that the kernel has what the kubelet and the runtime write.
 pub fn values(examined: CheckInput<'_>) -> Check {
-    const NAME: &str = "cgroup-values";
-    let summary = match examined.compared {
-        Ok(summary) => summary,
-        Err(reason) => return unknown(NAME, reason, READ_TREE),
+    let verdicts = match examined.compared {
+        Ok(summary) => summary.clone(),
+        Err(reason) => return CheckRule::failed(CheckId::CgroupValues, reason.clone()),
     };
-    let source =
-        examined.snapshot.cgroups.found.as_ref().map_or("-", |found| found.source.as_str());
     // Before a kubelet has run, all is missing and nothing drifts.
     if examined.tree().is_ok_and(|tree| examined.present(tree).is_empty()) {
-        return unknown(NAME, NO_ROOT, OTHER_ROOT).from(source);
+        return CheckRule::NoRoot { check: CheckId::CgroupValues }.sourced(examined.tree_source());
     }
-    let of = |verdict: Verdict| summary.get(&verdict.to_string()).copied().unwrap_or(0);
+    let of = |verdict: Verdict| verdicts.get(&verdict.to_string()).copied().unwrap_or(0);
     let drifting: usize =
         Verdict::ALL.into_iter().filter(|verdict| verdict.is_drift()).map(of).sum();
-    let found = counts(summary);
-    let check = if drifting > 0 {
-        fail(NAME, format!("{drifting} not as planned; {found}"), "see which: kq cgroup diff")
-            .with(json!({ "state": "drift" }))
+    let rule = if drifting > 0 {
+        CheckRule::ValuesDrift { verdicts, drifting }
     } else if of(Verdict::Unknown) > 0 {
-        unknown(NAME, found, "see why: kq cgroup diff -o wide")
+        CheckRule::ValuesUnknown { verdicts }
     } else {
-        ok(NAME, found)
+        CheckRule::ValuesAsPlanned { verdicts }
     };
-    check.with(json!({ "verdicts": summary })).from(source)
+    rule.sourced(examined.tree_source())
 }
 
 /// Checks the state files. With a damaged one the kubelet does not start, or loses the allocations of CPUs and devices.
 pub fn files(examined: CheckInput<'_>) -> Check {
-    const NAME: &str = "state-files";
     let Some(state) = &examined.snapshot.state_files else {
-        return unknown(NAME, "not looked for", "run kq on the node as root");
+        return CheckRule::FilesNotLookedFor.into();
     };
-    let (mut read, mut unreadable, mut broken) = (0, Vec::new(), Vec::new());
+    let (mut files, mut unreadable, mut broken) = (0, Vec::new(), Vec::new());
     let is_unread = |name: &str| examined.unread_files.iter().any(|it| it.name() == name);
     for (name, text) in state.files.iter().filter(|(name, _)| !is_unread(name)) {
         match text {
@@ -116,7 +86,7 @@ pub fn files(examined: CheckInput<'_>) -> Check {
             Text::Unreadable(reason) => unreadable.push(format!("{name}: {reason}")),
             Text::Read(text) => match serde_json::from_str::<Value>(text) {
                 // What a kubelet makes of null is what it had before it read the file: its start decides.
-                Ok(Value::Object(_) | Value::Null) => read += 1,
+                Ok(Value::Object(_) | Value::Null) => files += 1,
                 Ok(_) => broken.push(format!("{name}: no JSON object")),
                 Err(_) if text.trim().is_empty() => broken.push(format!("{name}: empty")),
                 Err(error) => broken.push(format!("{name}: {error}")),
@@ -125,47 +95,21 @@ pub fn files(examined: CheckInput<'_>) -> Check {
     }
     let devices = examined.snapshot.devices.as_ref();
     let checkpoint = devices.and_then(|devices| devices.checkpoint.value());
-    let damage = checkpoint.and_then(|checkpoint| checkpoint.error.as_deref());
-    let check = if examined.start.refuses_state_file {
-        fail(
-            NAME,
-            "the kubelet does not start with one of them (check kubelet-start)",
-            "see kq devices verify, before the kubelet starts again",
-        )
-        .with(json!({ "state": "refused" }))
+    let damage = checkpoint.and_then(|checkpoint| checkpoint.error.clone());
+    let rule = if examined.start.refuses_state_file {
+        CheckRule::FilesRefused
     } else if !broken.is_empty() {
-        fail(
-            NAME,
-            format!("{} not readable by the kubelet: {}", broken.len(), first_of(&broken)),
-            "drain the node, stop the kubelet, move the file away and start it again",
-        )
-        .with(json!({ "state": "broken", "files": broken }))
-    } else if let Some(damage) = damage {
-        warn(
-            NAME,
-            format!(
-                "the device checkpoint is damaged ({damage}): a kubelet that starts forgets who has \
-                 which device"
-            ),
-            "see kq devices verify, before the kubelet starts again",
-        )
-        .with(json!({ "state": "damagedCheckpoint", "reason": damage }))
+        CheckRule::FilesBroken { files: broken }
+    } else if let Some(reason) = damage {
+        CheckRule::CheckpointDamaged { reason }
     } else if !unreadable.is_empty() {
-        unknown(
-            NAME,
-            format!("{} not readable: {}", unreadable.len(), first_of(&unreadable)),
-            "run kq as root, or check the disk",
-        )
-    } else if read == 0 {
-        unknown(
-            NAME,
-            "none is there",
-            "run kq on the node; a kubelet with another --root-dir is recognised while it runs",
-        )
+        CheckRule::FilesUnreadable { files: unreadable }
+    } else if files == 0 {
+        CheckRule::NoFiles
     } else {
-        ok(NAME, counted(read, "file")).with(json!({ "files": read }))
+        CheckRule::FilesRead { files }
     };
-    check.from(&state.folder)
+    rule.sourced(&state.folder)
 }
 
 impl CheckInput<'_> {

@@ -5,8 +5,9 @@ mod layout;
 mod sources;
 mod state;
 
-use super::{Check, CheckInput, NextStart, NodeChecks, checks};
+use super::{CheckInput, NextStart, NodeChecks, checks};
 use crate::objects::{self, Object};
+use kq_answer::Finding;
 use kq_answer::Severity::{self, Error as Fail, Ok as Fine, Unknown, Warning as Warn};
 use kq_facts::cgroup_layout::CgroupLayout;
 use kq_facts::cgroup_mode::CgroupDriver;
@@ -250,7 +251,7 @@ impl Given {
         self.cgroup(&format!("/kubepods/burstable/pod{UID}"), &[("cgroup.procs", "900\n")]);
     }
 
-    fn checks(&self) -> Vec<Check> {
+    fn checks(&self) -> Vec<Finding> {
         let snapshot = &self.snapshot;
         let config = config_source(snapshot);
         let root = config.value.get("cgroupRoot").and_then(Value::as_str).unwrap_or("/");
