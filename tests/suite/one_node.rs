@@ -29,7 +29,8 @@ fn found(pattern: &str) -> Vec<String> {
 }
 
 /// The places that make a node, and of what.
-const MAKERS: [(&str, &str); 8] = [
+const MAKERS: [(&str, &str); 9] = [
+    ("crates/core/src/question/devices/plan.rs", "of the facts after a boot"),
     ("crates/core/src/question/top.rs", "of the facts of a moment"),
     ("crates/core/src/question/what_if/state.rs", "of the facts before and after a change"),
     ("crates/node/src/action/report.rs", "of the facts that a question of the page needs"),
@@ -95,6 +96,7 @@ fn what_if_computes_nothing_that_a_question_computes() {
         "asked_devices",
         "Owner",
         "PlannedCgroup",
+        "NodePart",
         "Trigger",
         "names",
     ];

@@ -198,6 +198,8 @@ struct NodeSnapshot {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct Devices {
     checkpoint: Lookup,
+    #[serde(default)]
+    lacks_folder: bool,
     pod_resources: Lookup,
 }
 
@@ -492,6 +494,7 @@ fn snapshots_have_their_shape() {
         assert!(sought.found.is_none() && !sought.tried.is_empty(), "{name}");
         assert!(sought.tried.iter().all(|tried| tried.contains_key("reason")), "{name}");
     }
+    assert!(stored.devices.lacks_folder, "no kubelet ran there");
     let kubelet = &stored.folders["kubelet"];
     assert_eq!(kubelet.path, "/var/lib/kubelet");
     assert!(kubelet.filesystem.found.is_some() || !kubelet.filesystem.tried.is_empty());

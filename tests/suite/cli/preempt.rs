@@ -323,11 +323,8 @@ fn a_node_under_pressure_says_no_before_anything_else() {
     assert_eq!(ran.code, 0, "{}", ran.text());
     assert!(!ran.stderr.contains("no DiskPressure"), "{}", ran.stderr);
     let ran = ask("admit explain new.json", &critical(), &none, &under("Unknown"));
-    assert!(
-        ran.stderr.contains("assumed: no DiskPressure: not in the Node object"),
-        "{}",
-        ran.stderr
-    );
+    assert_eq!(ran.code, 3, "{}", ran.text());
+    assert!(ran.stderr.contains("missing: whether the node is under pressure"), "{}", ran.stderr);
 }
 
 #[test]

@@ -168,7 +168,9 @@ pub enum PodFate {
     #[command("kq admit explain FILE")]
     NotAdmitted { reason: String, message: String },
     #[text("{outcomes}: {cause}", outcomes = or(outcomes))]
-    #[advice("drain the pod before the change")]
+    #[advice(if !outcomes.contains(&PodResult::Starts) => "drain the pod before the change")]
+    #[command(if outcomes.contains(&PodResult::Starts) => "kq admit explain FILE")]
+    #[command(if outcomes.contains(&PodResult::Evicted) => "kq evict rank")]
     #[command(reboots: true => "kq devices plan --reboot")]
     #[command("kq devices plan --kubelet-restart")]
     Open { outcomes: Vec<PodResult>, cause: String, reboots: bool },

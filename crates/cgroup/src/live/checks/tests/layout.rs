@@ -116,7 +116,7 @@ fn the_drivers_must_agree() {
                 "an older kubelet does not follow",
                 |given| {
                     given.config(json!({ "cgroupDriver": "cgroupfs" }));
-                    given.object(json!({ "nodeInfo": { "kubeletVersion": "v1.30.4" } }));
+                    given.snapshot.kubelet_version = Lookup::found("exe", "v1.30.4".to_owned());
                 },
                 Fail,
                 "kubelet cgroupfs, runtime systemd",
