@@ -132,6 +132,28 @@ fn a_value_of_a_class_that_drifts_says_who_writes_it() {
 }
 
 #[test]
+fn a_limit_of_a_class_above_the_plan_may_be_its_usage() {
+    for (text, expected) in [
+        ("4096\n", "DRIFT"),
+        ("5000000000000\n", "UNKNOWN"),
+        ("9223372036854771712\n", "DRIFT"),
+    ] {
+        let mut node = Node::recorded();
+        let config = &mut node.0["kubeletConfig"]["found"]["value"]["value"];
+        config["featureGates"]["QOSReserved"] = json!(true);
+        config["qosReserved"] = json!({"memory": "50%"});
+        let place = "/kubepods/besteffort memory.limit_in_bytes";
+        node.cgroups()["/kubepods/besteffort"]["memory.limit_in_bytes"] = text.into();
+        let answer = node.differences();
+        let at = answer.found.iter().position(|it| it.contains(place));
+        let at = at.unwrap_or_else(|| panic!("{text}: {:?}", answer.found));
+        assert!(answer.found[at].starts_with(expected), "{text}: {}", answer.found[at]);
+        let is_usage = answer.reasons[at].ends_with("a limit below the usage: the usage counts");
+        assert_eq!(is_usage, expected == "UNKNOWN", "{text}: {}", answer.reasons[at]);
+    }
+}
+
+#[test]
 fn a_score_that_somebody_changed_drifts() {
     let mut node = Node::recorded();
     let path = node.path("only-requests", Some("c"));

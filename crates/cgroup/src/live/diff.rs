@@ -9,7 +9,9 @@ use crate::live::place::LiveCgroup;
 use crate::live::set_by::{SetBy, Writers};
 use crate::plan::{Owner, Plan, PlannedCgroup, controller};
 use crate::resource_config::ExplainedFile;
+use crate::rule::Rule;
 use kq_facts::cgroup_file::CgroupFile;
+use kq_facts::cgroup_mode::CgroupVersion;
 use kq_facts::cgroup_name::CRUN_SUBGROUP;
 use kq_facts::cgroup_tree::{CgroupPath, CgroupTree};
 use kq_facts::pod_selector::Selection;
@@ -365,6 +367,14 @@ impl<'a> Comparison<'a> {
                 return (verdict, Some(reason.to_owned()));
             }
         }
+        if matches!(cgroup.owner, Owner::Qos(_))
+            && known == Some(CgroupFile::MemoryMax)
+            && self.plan.settings.version == CgroupVersion::V1
+            && is_above(actual, planned)
+        {
+            let reason = format!("desired {planned}; {}", Rule::LimitRaisedToUsage);
+            return (Verdict::Unknown, Some(reason));
+        }
         let reason = match cgroup.owner {
             Owner::Qos(_) => Some("the kubelet rewrites this level once a minute"),
             _ => left_behind(cgroup, file, actual),
@@ -474,6 +484,12 @@ fn was_resized(pod: &Pod) -> bool {
         Some(generation) => generation > 1,
         None => statuses.any(|it| it.resources.is_some() || it.allocated_resources.is_some()),
     }
+}
+
+/// Returns true for a limit above another one. Without a limit, cgroup v1 has a number that no machine reaches.
+fn is_above(actual: &str, planned: &str) -> bool {
+    let [actual, planned] = [actual, planned].map(|text| text.trim().parse::<u64>().unwrap_or(0));
+    actual > planned && actual < 1 << 62
 }
 
 /// Says how the kubelet itself can have left a value behind when it resized the pod (`doPodResizeAction`
