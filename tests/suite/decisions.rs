@@ -5,7 +5,7 @@ use regex::Regex;
 use std::collections::BTreeSet;
 
 /// What looks like such a decision.
-const PATTERNS: [&str; 6] = [
+const PATTERNS: [&str; 9] = [
     // The ID of a finding.
     r#"\.id(\.as_str\(\))?\s*(==|!=)\s*&?\*?"|\bmatch\s+&?\*?[\w.]+\.id(\.as_str\(\))?\s*\{|matches!\(\s*&?\*?[\w.]+\.id\b|\.id\.(contains|starts_with|ends_with)\(\s*""#,
     // A fact of a finding or of a basis, by its name.
@@ -18,15 +18,36 @@ const PATTERNS: [&str; 6] = [
     r"\.to_string\(\)\s*(==|!=)|(==|!=)\s*&?\*?[\w.]*\.to_string\(\)|(==|!=)\s*format!|\.(contains|starts_with|ends_with)\(\s*&?\*?[\w.]+\.to_string\(\)",
     // The word of a level of cgroups.
     r#"\.level\s*(==|!=)\s*"|\.contains\(\s*&[\w.]+\.level\s*\)"#,
+    // The word of another field, or of a part of it.
+    r#"\.(part|check|resource|rule|word|state|unit|what|file)(\.as_str\(\))?\s*(==|!=)\s*"|\b(part|check|field)\s*(==|!=)\s*"[a-zA-Z]{2,}"#,
+    // The same in a pattern, and the name of a check.
+    r#"\b\w+:\s*"[a-zA-Z][\w ]*"\s*\}\s*(\||=>)|\bmatch check \{\s*"|\(check, [\w.]+\) \{\s*\("|\bcheck: ""#,
+    // Words in the middle of a text, or at its beginning.
+    r#"\b(it|text|assumed|why_not|damage)\.(contains|starts_with|ends_with)\(\s*"[a-z]+:? [^"]*""#,
 ];
 
 /// Why a line may stand.
 const FOREIGN: &str = "another program wrote it";
+const KUBERNETES: &str = "a name that Kubernetes gave";
 const ONCE: &str = "the same sentence is said once";
 const NO_TEXT: &str = "it is no text of kq, and no text at all";
 
 /// The file, a part of the line, and why it may stand.
 const EXCEPTIONS: &[(&str, &str, &str)] = &[
+    ("crates/admission/src/explain.rs", r#"resource.as_str() == "pods""#, KUBERNETES),
+    ("crates/admission/src/view.rs", r#"resource.as_str() != "pods""#, KUBERNETES),
+    ("crates/core/src/explain/log.rs", "text.starts_with(", FOREIGN),
+    ("crates/core/src/fleet/own_pod.rs", r#"field == "requests""#, KUBERNETES),
+    ("crates/core/src/kubelet_start/config.rs", r#"it.field == "logging.format""#, KUBERNETES),
+    ("crates/core/src/kubelet_start/config.rs", r#"*field == "Kind""#, KUBERNETES),
+    ("crates/core/src/kubelet_start/machine.rs", r#"it.field == "authorization.mode""#, KUBERNETES),
+    ("crates/core/src/kubelet_start/state.rs", r#"field == "reservedMemory""#, KUBERNETES),
+    (
+        "crates/core/src/what_if/parse.rs",
+        r#"kind.word == "add""#,
+        "an argument of the command line",
+    ),
+    ("crates/facts/src/settings.rs", r#"*field == "evictionHard""#, KUBERNETES),
     ("crates/core/src/kubelet_start/machine.rs", ".pointer(\"/authorization/mode\")", FOREIGN),
     ("crates/core/src/kubelet_start/serving.rs", "config.pointer(path)", FOREIGN),
     ("crates/admission/src/preemption/why/evidence.rs", "TaintManagerEviction", FOREIGN),

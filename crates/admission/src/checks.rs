@@ -2,10 +2,10 @@
 
 use super::examine::{Examined, Facts, refused_after_all, with_os_label};
 use super::explain::{EarlierCheck, qualified, refused_before};
-use super::filter::{Failure, Ledger};
+use super::filter::{Failure, Ledger, Predicate};
 use super::placement::{counted_host_ports, first_conflict, first_unmet, untolerated_taint};
 use super::reason::{CheckReason, ShortReason};
-use super::report::{Check, CheckResult};
+use super::report::{Check, CheckName, CheckResult};
 use kq_facts::node_object::NodeObject;
 use kq_k8s::feature_gates::Gate;
 use kq_k8s::kubelet_rules::KubeletRules;
@@ -14,17 +14,23 @@ use kq_k8s::priority::is_static_pod;
 use std::collections::BTreeMap;
 
 /// The checks before amounts are compared, in their order; a refusal names the first that fails.
-const EARLY: [(&str, &str); 5] = [
-    ("node", "InvalidNodeInfo"),
-    ("osLabel", "PodOSSelectorNodeLabelDoesNotMatch"),
-    ("os", "PodOSNotSupported"),
-    ("supplementalGroups", "SupplementalGroupsPolicyNotSupported"),
-    ("sidecars", "InitContainerRestartPolicyForbidden"),
+const EARLY: [(CheckName, &str); 5] = [
+    (CheckName::Node, "InvalidNodeInfo"),
+    (CheckName::OsLabel, "PodOSSelectorNodeLabelDoesNotMatch"),
+    (CheckName::Os, "PodOSNotSupported"),
+    (CheckName::SupplementalGroups, "SupplementalGroupsPolicyNotSupported"),
+    (CheckName::Sidecars, "InitContainerRestartPolicyForbidden"),
 ];
 
 /// The predicates of the general filter, in its order.
-const LATE: [&str; 6] =
-    ["devicePlugins", "resources", "NodeAffinity", "NodeName", "NodePorts", "TaintToleration"];
+const LATE: [CheckName; 6] = [
+    CheckName::DevicePlugins,
+    CheckName::Resources,
+    CheckName::NodeAffinity,
+    CheckName::NodeName,
+    CheckName::NodePorts,
+    CheckName::TaintToleration,
+];
 
 /// Returns every check with its reason; `before` are the checks before the predicates, in their order.
 pub(super) fn checks(
@@ -57,8 +63,8 @@ pub(super) fn checks(
     }
     for (check, reason) in EARLY {
         let has_rule = match check {
-            "supplementalGroups" => rules.refuses_strict_groups(),
-            "sidecars" => !rules.gates.enabled(Gate::SidecarContainers),
+            CheckName::SupplementalGroups => rules.refuses_strict_groups(),
+            CheckName::Sidecars => !rules.gates.enabled(Gate::SidecarContainers),
             _ => true,
         };
         if has_rule {
@@ -68,13 +74,13 @@ pub(super) fn checks(
     for check in LATE {
         let because = late(check, pod, examined, facts, rules);
         let fails = match check {
-            "devicePlugins" => facts.allocated_devices.is_err(),
-            "resources" => {
+            CheckName::DevicePlugins => facts.allocated_devices.is_err(),
+            CheckName::Resources => {
                 examined.filtered.failures.iter().any(|it| matches!(it, Failure::Resource { .. }))
             }
-            name => {
+            check => {
                 examined.filtered.failures.iter().any(
-                    |it| matches!(it, Failure::Predicate(predicate) if predicate.name() == name),
+                    |it| matches!(it, Failure::Predicate(predicate) if is_of(predicate, check)),
                 )
             }
         };
@@ -86,24 +92,24 @@ pub(super) fn checks(
             true => CheckReason::PodLevelResourcesOff,
             false => CheckReason::NoPodLevelResources,
         };
-        add("podLevelResources", fails, because);
+        add(CheckName::PodLevelResources, fails, because);
     }
     checks
 }
 
-fn early(check: &str, pod: &Pod, facts: &Facts<'_>) -> CheckReason {
+fn early(check: CheckName, pod: &Pod, facts: &Facts<'_>) -> CheckReason {
     match (check, facts.cached) {
-        ("node", Ok(node)) => CheckReason::Node { node: node.metadata.name.clone() },
-        ("node", Err(error)) => CheckReason::NodeUnknown { error: error.to_owned() },
-        ("osLabel", _) => match pod.metadata.labels.os() {
+        (CheckName::Node, Ok(node)) => CheckReason::Node { node: node.metadata.name.clone() },
+        (CheckName::Node, Err(error)) => CheckReason::NodeUnknown { error: error.to_owned() },
+        (CheckName::OsLabel, _) => match pod.metadata.labels.os() {
             None => CheckReason::NoOsLabel,
             Some(os) => CheckReason::OsLabel { os: os.to_owned() },
         },
-        ("os", _) => match &pod.spec.os {
+        (CheckName::Os, _) => match &pod.spec.os {
             None => CheckReason::NoOs,
             Some(os) => CheckReason::Os { os: os.name.clone() },
         },
-        ("supplementalGroups", node) => {
+        (CheckName::SupplementalGroups, node) => {
             let context = pod.spec.security_context.as_ref();
             let policy = context.and_then(|it| it.supplemental_groups_policy.as_deref());
             let features = node.ok().and_then(|it| it.status.features);
@@ -124,7 +130,7 @@ fn early(check: &str, pod: &Pod, facts: &Facts<'_>) -> CheckReason {
 }
 
 fn late(
-    check: &str,
+    check: CheckName,
     pod: &Pod,
     examined: &Examined,
     facts: &Facts<'_>,
@@ -140,12 +146,12 @@ fn late(
         _ => cached,
     };
     match check {
-        "devicePlugins" => match facts.allocated_devices {
+        CheckName::DevicePlugins => match facts.allocated_devices {
             Err(error) => CheckReason::DevicesUnknown { error: error.to_owned() },
             Ok(given) => more_allocated(given, cached),
         },
-        "resources" => shortages(examined, ledger),
-        "NodeAffinity" => {
+        CheckName::Resources => shortages(examined, ledger),
+        CheckName::NodeAffinity => {
             let labels = with_os_label(&node.metadata.labels);
             let labels = if read_again { &node.metadata.labels } else { labels.as_ref() };
             match first_unmet(pod, &node.metadata.name, labels) {
@@ -154,14 +160,14 @@ fn late(
                 None => CheckReason::NoLabels { read_again },
             }
         }
-        "NodeName" => match pod.spec.node_name.as_str() {
+        CheckName::NodeName => match pod.spec.node_name.as_str() {
             "" => CheckReason::NoNodeName,
             name => CheckReason::NodeName {
                 node_name: name.to_owned(),
                 node: node.metadata.name.clone(),
             },
         },
-        "NodePorts" => match first_conflict(pod, facts.others, rules) {
+        CheckName::NodePorts => match first_conflict(pod, facts.others, rules) {
             Some((port, other)) => CheckReason::HostPortTaken {
                 port: port.port.into(),
                 protocol: port.protocol.to_owned(),
@@ -181,6 +187,16 @@ fn late(
                 taints: node.spec.taints.iter().filter(|it| it.effect == "NoExecute").count(),
             },
         },
+    }
+}
+
+fn is_of(predicate: &Predicate, check: CheckName) -> bool {
+    match predicate {
+        Predicate::NodeAffinity => check == CheckName::NodeAffinity,
+        Predicate::NodeName => check == CheckName::NodeName,
+        Predicate::NodePorts => check == CheckName::NodePorts,
+        Predicate::TaintToleration => check == CheckName::TaintToleration,
+        Predicate::Other { .. } => false,
     }
 }
 

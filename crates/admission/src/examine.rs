@@ -13,6 +13,7 @@ use super::explain::EarlierCheck;
 use super::filter::{Failure, Filtered, Ledger, Predicate, filter};
 use super::occupancy::Occupancy;
 use super::reason::CheckReason;
+use super::report::CheckName;
 use kq_facts::node_object::NodeObject;
 use kq_k8s::feature_gates::Gate;
 use kq_k8s::kubelet_rules::KubeletRules;
@@ -63,9 +64,7 @@ impl Refusal {
 /// Whether a pod is admitted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is admitted.
     Admitted,
-    /// It is refused.
     Refused(Refusal),
     /// It is refused with one of these, by the order of a hash map.
     RefusedByOneOf(Vec<Refusal>),
@@ -225,9 +224,7 @@ pub(super) fn with_os_label(
 /// The device manager's decision about a pod.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeviceDecision {
-    /// The refusals.
     pub refusal: Option<Refusal>,
-    /// Why, or why not.
     pub because: CheckReason,
     /// How many devices of each resource are allocated; nothing for a pod without devices.
     pub allocated: BTreeMap<ResourceName, i64>,
@@ -237,7 +234,7 @@ impl DeviceDecision {
     /// Returns the check before the predicates.
     pub fn check(&self) -> EarlierCheck {
         EarlierCheck {
-            check: "devices",
+            check: CheckName::Devices,
             refusals: self.refusal.iter().cloned().collect(),
             because: self.because.clone(),
         }

@@ -6,7 +6,7 @@ use super::derivation::{Derivation, rounded};
 use super::examine::{Examined, Facts, Refusal, examine, refused_after_all};
 use super::filter::{Failure, Ledger, options_of_taken, options_of_wanted, taken};
 use super::reason::{AmountReason, CheckReason, RemovedReason};
-use super::report::{Compared, Explanation, LedgerAmount, LedgerLine, Removed};
+use super::report::{CheckName, Compared, Explanation, LedgerAmount, LedgerLine, Removed};
 use kq_answer::Worded;
 use kq_facts::node_pods::StandingReason;
 use kq_k8s::kubelet_rules::KubeletRules;
@@ -19,7 +19,6 @@ pub struct NodePod<'p> {
     pub pod: &'p Pod,
     /// It is active, so its requests count.
     pub counts: bool,
-    /// Why, or why not.
     pub why: StandingReason,
 }
 
@@ -27,10 +26,9 @@ pub struct NodePod<'p> {
 #[derive(Clone, Debug, Default)]
 pub struct EarlierCheck {
     /// What is checked.
-    pub check: &'static str,
+    pub check: CheckName,
     /// The refusals; of several the kubelet picks one by the order of a hash map.
     pub refusals: Vec<Refusal>,
-    /// Why, or why not.
     pub because: CheckReason,
 }
 

@@ -41,7 +41,8 @@ pub use reason::{
     RemovedReason, ShortReason,
 };
 pub use report::{
-    Check, CheckResult, Compared, Explanation, LedgerAmount, LedgerLine, PodAdmission, Removed,
+    Check, CheckName, CheckResult, Compared, Explanation, LedgerAmount, LedgerLine, PodAdmission,
+    Removed,
 };
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use super::reason::{AmountReason, CheckReason, RemovedReason};
 use kq_answer::{Basis, Headline, Worded, answer};
 use kq_facts::node_pods::StandingReason;
 use kq_k8s::pod::ResourceName;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 /// `kq admit explain`
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
@@ -114,11 +114,66 @@ impl Explanation {
 #[serde(rename_all = "camelCase")]
 pub struct Check {
     /// The check: a predicate of the scheduler by its name there, another check by kq's name.
-    pub check: &'static str,
+    pub check: CheckName,
     pub result: CheckResult,
     /// Why.
     pub because: Worded<CheckReason>,
 }
+
+/// A check by its name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CheckName {
+    Pressure,
+    Manifest,
+    Placement,
+    Sysctls,
+    Devices,
+    #[default]
+    Node,
+    OsLabel,
+    Os,
+    SupplementalGroups,
+    Sidecars,
+    DevicePlugins,
+    Resources,
+    NodeAffinity,
+    NodeName,
+    NodePorts,
+    TaintToleration,
+    PodLevelResources,
+}
+
+impl CheckName {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Pressure => "pressure",
+            Self::Manifest => "manifest",
+            Self::Placement => "placement",
+            Self::Sysctls => "sysctls",
+            Self::Devices => "devices",
+            Self::Node => "node",
+            Self::OsLabel => "osLabel",
+            Self::Os => "os",
+            Self::SupplementalGroups => "supplementalGroups",
+            Self::Sidecars => "sidecars",
+            Self::DevicePlugins => "devicePlugins",
+            Self::Resources => "resources",
+            Self::NodeAffinity => "NodeAffinity",
+            Self::NodeName => "NodeName",
+            Self::NodePorts => "NodePorts",
+            Self::TaintToleration => "TaintToleration",
+            Self::PodLevelResources => "podLevelResources",
+        }
+    }
+}
+
+impl Serialize for CheckName {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+kq_k8s::schema_as!(CheckName, String);
 
 /// The result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]

@@ -10,7 +10,7 @@ use kq_output::table::{Column, Rows, Table, or_dash};
 use kq_output::units::Precision;
 
 const CHECKS: &[Column<Check>] = &[
-    Column::new("CHECK", |it| it.check.to_owned()),
+    Column::new("CHECK", |it| it.check.name().to_owned()),
     Column::state("RESULT", |it| result(it.result).0.to_owned(), |it| Some(result(it.result).1)),
     Column::text("BECAUSE", |it| it.because.to_string()),
 ];

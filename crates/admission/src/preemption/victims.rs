@@ -15,9 +15,7 @@ use std::fmt;
 /// What is missing of a resource: thousandths of a CPU, pods, bytes or whole units.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Requirement {
-    /// Of what.
     pub resource: ResourceName,
-    /// How much.
     pub quantity: i64,
 }
 

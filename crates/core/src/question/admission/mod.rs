@@ -25,7 +25,7 @@ pub use start_pressure::start_pressure;
 use super::devices::admission::DeviceQuestion;
 use super::what_if::restarted;
 use anyhow::anyhow;
-use kq_admission::{CheckReason, EarlierCheck, NodePod, PressureException, Refusal};
+use kq_admission::{CheckName, CheckReason, EarlierCheck, NodePod, PressureException, Refusal};
 use kq_answer::{Basis, Failure, Missing, MissingFact, Warning, WarningCode};
 use kq_eviction::{Admission, admit_under_pressure};
 use kq_facts::kubelet_config::PressureCondition;
@@ -257,7 +257,7 @@ impl AdmissionNode {
         };
         let conditions = || short.iter().map(|it| it.as_str().to_owned()).collect();
         Ok(EarlierCheck {
-            check: "pressure",
+            check: CheckName::Pressure,
             because: match &admission {
                 Admission::NoPressure => CheckReason::NoPressure,
                 _ => CheckReason::Pressure { conditions: conditions(), exception },

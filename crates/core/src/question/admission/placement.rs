@@ -4,7 +4,9 @@
 use super::AdmissionNode;
 use crate::kubelet_start::cpu_topology;
 use crate::question::devices::admission::{DeviceAdmission, NEW, uid_of};
-use kq_admission::{CheckReason, EarlierCheck, NodePod, PlacedContainer, Refusal, qualified};
+use kq_admission::{
+    CheckName, CheckReason, EarlierCheck, NodePod, PlacedContainer, Refusal, qualified,
+};
 use kq_answer::{Basis, Missing, MissingFact};
 use kq_facts::allocatable::{reserved, reserved_but_storage};
 use kq_facts::checkpoint::{self, StateFile};
@@ -206,7 +208,8 @@ impl Placement {
         devices: Option<&DeviceAdmission>,
         basis: &mut Basis,
     ) -> EarlierCheck {
-        let check = |because, refusals| EarlierCheck { check: "placement", because, refusals };
+        let check =
+            |because, refusals| EarlierCheck { check: CheckName::Placement, because, refusals };
         let managers = match self {
             Self::Managers(managers) if is_placed(pod, managers.gates) => managers,
             Self::Unknown(unknown)

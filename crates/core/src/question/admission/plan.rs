@@ -9,8 +9,8 @@ use kq_admission::preemption::{
     choose_victims, explain_preemption, make_room,
 };
 use kq_admission::{
-    CheckReason, DeviceDecision, EarlierCheck, Explanation, Facts, NodePod, Occupancy, Refusal,
-    explain, finally, qualified, refused_before,
+    CheckName, CheckReason, DeviceDecision, EarlierCheck, Explanation, Facts, NodePod, Occupancy,
+    Refusal, explain, finally, qualified, refused_before,
 };
 use kq_answer::{Basis, Failure, Missing, MissingFact, Warning, WarningCode};
 use kq_facts::devices::CheckpointEntry;
@@ -30,7 +30,6 @@ pub struct Planned<'n> {
     pub victims: Vec<&'n Pod>,
     /// The victims that are certain, and those that are possible: among equal pods the kubelet's choice is random.
     pub choice: VictimChoice,
-    /// The pods that count.
     pub counted: Vec<&'n Pod>,
     /// The counted pods that may have ended.
     pub doubtful: Vec<UnknownActivity>,
@@ -90,7 +89,11 @@ fn manifest_check(pod: &Pod, rules: &KubeletRules) -> Option<EarlierCheck> {
         None => CheckReason::ManifestTaken,
         Some(refusal) => CheckReason::ManifestRefused { error: refusal.message.clone() },
     };
-    Some(EarlierCheck { check: "manifest", refusals: refusal.into_iter().collect(), because })
+    Some(EarlierCheck {
+        check: CheckName::Manifest,
+        refusals: refusal.into_iter().collect(),
+        because,
+    })
 }
 
 /// Returns the refusal of a static pod of whose manifest the kubelet that starts makes no pod. One that runs was made by the
@@ -136,7 +139,7 @@ pub fn plan<'n>(
     let placed = match is_open {
         true => managers.check_new(pod, asked.as_ref(), &mut basis),
         false => EarlierCheck {
-            check: "placement",
+            check: CheckName::Placement,
             because: CheckReason::RefusedBefore,
             refusals: Vec::new(),
         },

@@ -2,7 +2,7 @@
 //! `pkg/kubelet/kubelet.go`).
 
 use super::AdmissionNode;
-use kq_admission::{CheckReason, EarlierCheck, Refusal};
+use kq_admission::{CheckName, CheckReason, EarlierCheck, Refusal};
 use kq_answer::{Basis, Missing, MissingFact};
 use kq_k8s::pod::Pod;
 use kq_k8s::sysctl::{
@@ -94,6 +94,6 @@ impl SysctlAdmission {
             }
         };
         let refusals = self.refusal(pod).into_iter().collect();
-        EarlierCheck { check: "sysctls", refusals, because }
+        EarlierCheck { check: CheckName::Sysctls, refusals, because }
     }
 }

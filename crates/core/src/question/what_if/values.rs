@@ -73,7 +73,7 @@ impl Values {
 
     /// Returns the limit of memory.
     pub(super) fn memory_limit(&self) -> Option<&Value> {
-        let is_limit = |it: &&Value| CgroupFile::named(&it.file) == Some(CgroupFile::MemoryMax);
+        let is_limit = |it: &&Value| it.file == CgroupFile::MemoryMax.v2_name();
         self.files.iter().find(is_limit)
     }
 }
@@ -486,7 +486,9 @@ pub fn findings(changes: &[ValueChange], transition: &Transition<'_>) -> Vec<Eff
 /// Returns a limit of all pods that is written below their working set. A reboot ends the pods first.
 fn limit_below_use(changes: &[ValueChange], transition: &Transition<'_>) -> Option<WhatIfRule> {
     let is_limit = |it: &&ValueChange| {
-        it.pod.is_none() && it.file == "memory.max" && it.written == Written::AtStart
+        it.pod.is_none()
+            && it.file == CgroupFile::MemoryMax.v2_name()
+            && it.written == Written::AtStart
     };
     let change = changes.iter().find(is_limit).filter(|_| !transition.reboots)?;
     let limit_bytes: u64 = change.after.as_ref()?.parse().ok()?;
