@@ -32,7 +32,6 @@ use std::collections::BTreeMap;
 pub struct RuntimeFormula {
     /// The formula with which it turns shares into a weight.
     pub formula: WeightFormula,
-    /// It is assumed.
     pub assumed: bool,
     /// It limits reservations of huge pages too, as runc does from 1.1.10 on.
     pub limits_reservations: bool,

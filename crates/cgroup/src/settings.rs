@@ -14,7 +14,6 @@ pub struct CgroupSettings {
     pub rules: KubeletRules,
     /// The kernel's cgroup interface.
     pub version: CgroupVersion,
-    /// The cgroup driver.
     pub driver: CgroupDriver,
     /// `cgroupRoot`
     pub root: String,

@@ -21,7 +21,6 @@ pub enum Admission {
     RequestsMemory(Option<QosClass>),
     /// Only memory is short, and the pod tolerates the taint.
     ToleratesMemoryPressure,
-    /// It is refused.
     Refused(Vec<PressureCondition>),
 }
 

@@ -55,7 +55,6 @@ pub enum Figures {
     /// Bytes or inodes of a disk.
     Disk {
         unit: DiskUnit,
-        /// The parts of the usage.
         parts: DiskUsage,
         /// The parts that count.
         measured: FsParts,

@@ -19,7 +19,6 @@ pub struct Row {
     pub v2: Option<&'static str>,
     /// The controller; on cgroup v1 it has its own hierarchy.
     pub controller: &'static str,
-    /// Its use.
     pub used_for: FileUse,
     /// Its unit.
     pub holds: Holds,

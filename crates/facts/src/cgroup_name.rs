@@ -33,7 +33,6 @@ pub enum CgroupNameError {
         name.0.join(" ")
     )]
     Slice {
-        /// The whole name.
         name: CgroupName,
         /// What systemd would have had to create.
         slice: String,

@@ -120,7 +120,6 @@ const TYPE: [(&str, &str); 2] =
 pub struct ConfigText {
     /// Where it is on the node.
     pub path: String,
-    /// Its contents.
     pub content: ConfigContent,
 }
 

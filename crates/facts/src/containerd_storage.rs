@@ -16,7 +16,6 @@ pub type Labels = BTreeMap<String, String>;
 /// The contents of the namespace of Kubernetes, and those that other namespaces share.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ContainerdStorage {
-    /// The names of images.
     pub names: Vec<ImageName>,
     pub blobs: Vec<Blob>,
     /// The snapshots of all snapshotters that something leads to.

@@ -81,7 +81,6 @@ impl PodEvent {
 /// Why something is not a list of events.
 #[derive(Debug, thiserror::Error)]
 pub enum EventsError {
-    /// It is empty.
     #[error("it is empty, expected events")]
     Empty,
     /// It holds no object at all, as the table that kubectl prints.

@@ -76,7 +76,6 @@ const REASONS: [&str; 4] = ["Preempting", "Evicted", "ExceededGracePeriod", "Kil
 /// Why a file is not a kubelet's log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KubeletLogError {
-    /// It is empty.
     #[error("it is empty, expected the log of a kubelet")]
     Empty,
     /// No line looks like one of a kubelet.

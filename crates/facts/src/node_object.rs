@@ -159,10 +159,8 @@ pub struct NodeFeatures {
 #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct NodeInfo {
-    /// The ID of the machine.
     #[serde(rename = "machineID")]
     pub machine_id: String,
-    /// The ID of the boot.
     #[serde(rename = "bootID")]
     pub boot_id: String,
     /// `6.1.0-18-amd64`

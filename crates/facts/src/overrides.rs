@@ -117,7 +117,6 @@ pub struct KubeletFlags {
 /// The kubelet's configuration from files that were named.
 #[derive(Clone, Debug, Default)]
 pub struct GivenConfig {
-    /// The configuration.
     pub config: ConfigSource,
     /// Irregularities in it.
     pub notes: Vec<String>,
@@ -158,7 +157,6 @@ impl From<Loaded> for GivenPods {
 /// A time, or how long ago.
 #[derive(Clone, Copy, Debug)]
 pub enum KubeletStartOption {
-    /// A time.
     At(Timestamp),
     /// How long ago.
     Ago(GoDuration),

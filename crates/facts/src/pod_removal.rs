@@ -29,7 +29,6 @@ pub enum Removal {
 /// The API server's response to a removal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EvictionResponse {
-    /// It accepts.
     Accepted,
     /// There is no such pod.
     NotFound {
@@ -50,7 +49,6 @@ pub enum EvictionResponse {
         /// When to ask again.
         retry_after: Option<Duration>,
     },
-    /// It refuses.
     Refused {
         /// What it said.
         reason: String,

@@ -14,7 +14,6 @@ const PATCH_KIND: &str = "NodeSnapshotPatch";
 /// A line of a recording.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Entry {
-    /// A whole snapshot.
     Snapshot(Value),
     /// The difference from the one before.
     Patch(Value),

@@ -63,7 +63,6 @@ pub struct Snapshot {
     pub kubelet: Lookup<KubeletProcess>,
     /// Its version: `v1.36.2`. [`Snapshot::kubelet_build`] has the Node object's in addition.
     pub kubelet_version: Lookup<String>,
-    /// Its configuration.
     pub kubelet_config: Lookup<RecordedConfig>,
     /// The input of its next start.
     #[serde(skip_serializing_if = "Lookup::was_not_queried")]
@@ -71,7 +70,6 @@ pub struct Snapshot {
     /// The files that the command line and the configuration of its next start name.
     #[serde(skip_serializing_if = "Lookup::was_not_queried")]
     pub start_files: Lookup<StartFiles>,
-    /// The Node object.
     pub node: Lookup<NodeObject>,
     /// The pods of the node.
     pub pods: Lookup<RecordedPods>,

@@ -15,7 +15,6 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct StatsSummary {
-    /// The node as a whole.
     #[serde(deserialize_with = "object")]
     pub node: NodeStats,
     /// The pods, in the kubelet's order.

@@ -22,7 +22,6 @@ use std::collections::BTreeMap;
 pub struct PolicySources<'a> {
     /// The kubelet's configuration with every default.
     pub config: &'a EffectiveConfiguration,
-    /// Its feature gates.
     pub gates: FeatureGates,
     /// Who set each field of the configuration.
     pub origins: &'a BTreeMap<String, Origin>,

@@ -38,7 +38,6 @@ pub enum CheckpointFileError {
     Read {
         /// The file.
         path: String,
-        /// Why.
         error: ReadError,
     },
     /// Something else has written it.

@@ -252,7 +252,6 @@ pub struct OwnWorker {
 /// What a worker did with a request.
 #[derive(Debug)]
 pub enum Worked {
-    /// It answered.
     Answered([Vec<u8>; 2]),
     /// It ended without an answer.
     Ended(Ended),

@@ -39,7 +39,6 @@ pub struct Place {
 /// How to treat a link at the end of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Last {
-    /// Follows it.
     Follow,
     /// Uses its name.
     Keep,

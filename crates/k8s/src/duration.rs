@@ -22,11 +22,7 @@ pub enum ParseDurationError {
     MissingUnit(String),
     /// A unit that does not exist.
     #[error("time: unknown unit {} in duration {}", quote(unit), quote(text))]
-    UnknownUnit {
-        unit: String,
-        /// The whole text.
-        text: String,
-    },
+    UnknownUnit { unit: String, text: String },
 }
 
 impl GoDuration {

@@ -123,7 +123,6 @@ pub struct PodSpec {
     /// The operating system that it is for.
     #[serde(deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
     pub os: Option<PodOs>,
-    /// The security context of the pod.
     #[serde(deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
     pub security_context: Option<PodSecurityContext>,
     /// The labels that a node must have.

@@ -146,7 +146,6 @@ pub fn gather(
 pub struct KubeletServer<'a> {
     /// The flags.
     pub spec: &'a NodeSpec,
-    /// The node in question.
     pub node: NodeInQuestion,
     /// Where the node's root is.
     pub root: &'a Path,

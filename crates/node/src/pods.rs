@@ -39,9 +39,7 @@ pub struct PodsQuestion<'a> {
     pub host: &'a HostFacts,
     /// The kubelet: one that runs, or one that would be started.
     pub process: Option<&'a KubeletProcess>,
-    /// It runs.
     pub runs: bool,
-    /// The settings of its configuration.
     pub settings: &'a KubeletConfig,
     /// The Node object is from an option.
     pub has_node_file: bool,
@@ -98,7 +96,6 @@ pub fn gather(
 
 /// The Node object and the pods, from the API server or another source.
 pub struct OfServer {
-    /// The Node object.
     pub node: Lookup<NodeObject>,
     /// The pods of the node.
     pub pods: Lookup<RecordedPods>,

@@ -28,9 +28,7 @@ pub struct GracePeriods {
     pub pod_deletion: Option<i64>,
     /// `spec.terminationGracePeriodSeconds`
     pub pod: Option<i64>,
-    /// That of the liveness probe.
     pub liveness_probe: Option<i64>,
-    /// That of the startup probe.
     pub startup_probe: Option<i64>,
 }
 

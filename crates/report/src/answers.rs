@@ -26,7 +26,6 @@ pub struct NodeAnswers {
     pub title: Vec<(&'static str, String)>,
     /// Where the facts are from, one line for each.
     pub sources: Vec<String>,
-    /// The checks of the node.
     pub doctor: Option<Answered<NodeChecks>>,
     /// The values and the usage of its cgroups.
     pub usage: Option<Answered<Vec<Cgroup>>>,
@@ -137,7 +136,6 @@ impl<'a> Question<'a> {
 /// The answers about a node, with identifiers of their own on the page.
 #[derive(Clone, Debug)]
 pub struct NodePage<'a> {
-    /// The answers.
     pub node: &'a NodeAnswers,
     /// What the identifiers of this node begin with: empty on a page about one node.
     pub prefix: String,

@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 /// A cgroup of `kq cgroup show`. What it has no name of is empty.
 #[derive(Clone, Debug, Default)]
 pub struct Cgroup {
-    /// It is that of a container.
     pub is_container: bool,
     pub namespace: String,
     pub pod: String,

@@ -77,7 +77,6 @@ pub enum HttpError {
     Unknown {
         /// The server.
         address: String,
-        /// Why.
         reason: String,
     },
     /// The two could not agree on TLS, or one did not trust the other.

@@ -15,7 +15,6 @@ use kq_facts::node_config::Kernel;
 pub struct Rounding {
     /// The kernel's interface.
     pub version: CgroupVersion,
-    /// The cgroup driver.
     pub driver: CgroupDriver,
     /// What the kernel is like.
     pub kernel: Kernel,

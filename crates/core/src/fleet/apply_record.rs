@@ -13,13 +13,24 @@ const RECORD: &str = "kq-fleet-apply/v1";
 #[serde(tag = "event", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum ApplyEvent {
     /// A run begins or goes on.
-    Begins { version: String, run: String, server: String, command: Vec<String> },
+    Begins {
+        version: String,
+        run: String,
+        server: String,
+        command: Vec<String>,
+    },
     /// A node is about to be cordoned.
-    Cordons { node: String },
-    /// A node was uncordoned.
-    Uncordoned { node: String },
+    Cordons {
+        node: String,
+    },
+    Uncordoned {
+        node: String,
+    },
     /// A node is about to change.
-    Changes { node: String, plan_digest: String },
+    Changes {
+        node: String,
+        plan_digest: String,
+    },
     /// A node has changed, or has not.
     Ended {
         node: String,

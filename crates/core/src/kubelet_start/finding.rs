@@ -38,7 +38,6 @@ pub enum StartFinding {
         text: String,
         /// The innermost error of them.
         cause: String,
-        /// It panics.
         is_panic: bool,
         certainty: Certainty,
         fix: Option<String>,

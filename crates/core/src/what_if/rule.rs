@@ -23,7 +23,6 @@ pub type Effect = RuleFinding<WhatIfRule>;
 #[derive(Clone, Debug, PartialEq, Serialize, Wording)]
 #[serde(tag = "id", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum WhatIfRule {
-    /// The start of the kubelet.
     #[wording(_0.sentences())]
     KubeletStart(StartFinding),
     /// The outcome of a pod.

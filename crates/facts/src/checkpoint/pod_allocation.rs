@@ -167,7 +167,6 @@ pub type PodAllocations = BTreeMap<String, PodAllocation>;
 pub struct PodAllocation {
     /// By container; init containers and sidecars are among them.
     pub container_resources: BTreeMap<String, Resources>,
-    /// Of the pod as a whole.
     pub pod_level_resources: Option<Resources>,
 }
 

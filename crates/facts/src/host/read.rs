@@ -400,7 +400,6 @@ pub enum HostFactError {
     Unreadable {
         /// The file on the node.
         path: String,
-        /// Why.
         reason: String,
     },
     /// Its text is not that of such a file.

@@ -235,7 +235,6 @@ pub enum Source {
 /// A configuration that was read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reading {
-    /// The configuration.
     pub config: KubeletConfiguration,
     /// Oddities that are not errors, such as a field that is newer than the kubelet.
     pub notes: Vec<Warning>,

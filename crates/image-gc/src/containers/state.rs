@@ -34,7 +34,6 @@ pub struct GcState {
 pub struct GcContainer {
     /// The runtime's id of it.
     pub id: String,
-    /// The UID of its pod.
     pub pod_uid: String,
     /// Its name in the pod.
     pub name: String,
@@ -42,7 +41,6 @@ pub struct GcContainer {
     pub state: ContainerState,
     /// In nanoseconds since 1970.
     pub created_at: i64,
-    /// The id of its sandbox.
     pub sandbox_id: String,
     /// `deletionGracePeriodSeconds` of its pod, which the kubelet notes on the container.
     pub deletion_grace_period_seconds: Option<i64>,
@@ -83,7 +81,6 @@ impl From<&Container> for GcContainer {
 pub struct GcSandbox {
     /// The runtime's id of it.
     pub id: String,
-    /// The UID of its pod.
     pub pod_uid: String,
     /// It runs.
     pub ready: bool,

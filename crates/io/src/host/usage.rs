@@ -169,7 +169,6 @@ struct Level {
 /// whatever the depth.
 struct Way {
     levels: Vec<Level>,
-    /// The first that is open.
     first_open: usize,
 }
 

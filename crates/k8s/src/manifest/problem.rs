@@ -21,7 +21,6 @@ pub struct Problem {
     pub item: Option<usize>,
     /// The object, as far as it could be read.
     pub object: Option<Object>,
-    /// The problem.
     pub kind: ProblemKind,
 }
 
@@ -135,7 +134,6 @@ pub enum ProblemKind {
     /// The object lacks `kind` or `apiVersion`.
     #[error("{field} is not set")]
     Missing { field: &'static str },
-    /// The kind is unknown.
     #[error("unknown kind {kind:?}; accepted are {}", kinds::ACCEPTED)]
     UnknownKind {
         /// The kind, shortened.

@@ -29,7 +29,6 @@ pub struct Volume {
     pub git_repo: Option<Details>,
     #[serde(deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
     pub secret: Option<Details>,
-    /// A claim of a persistent volume.
     #[serde(deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
     pub persistent_volume_claim: Option<Details>,
     /// A claim that is made with the pod.

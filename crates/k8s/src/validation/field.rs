@@ -9,7 +9,6 @@ use std::fmt;
 pub struct FieldError {
     /// The field, such as `spec.containers[0].name`.
     pub path: String,
-    /// The error.
     pub kind: FieldErrorKind,
 }
 
@@ -36,10 +35,7 @@ pub enum FieldErrorKind {
         supported: &'static [&'static str],
     },
     /// It must not be set here.
-    Forbidden {
-        /// Why.
-        detail: String,
-    },
+    Forbidden { detail: String },
 }
 
 /// A value that is not allowed.

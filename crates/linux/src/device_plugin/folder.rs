@@ -58,11 +58,7 @@ pub enum FolderError {
     },
     /// It is unknown whether a kubelet uses it.
     #[error("it is unknown whether a kubelet uses {folder}: {reason}")]
-    Unknown {
-        folder: String,
-        /// Why.
-        reason: String,
-    },
+    Unknown { folder: String, reason: String },
     /// Its path leaves no room for the name of a socket.
     #[error(
         "{folder} is too long for sockets: its path has {} bytes, and may have {LONGEST_FOLDER}",

@@ -91,7 +91,6 @@ pub enum State {
 /// What the answer depends on, apart from the devices.
 #[derive(Clone, Copy, Debug)]
 pub struct Around<'a> {
-    /// The Node object.
     pub node: Option<&'a NodeObject>,
     /// When the kubelet started.
     pub kubelet_start: Option<Timestamp>,

@@ -45,11 +45,7 @@ pub enum OptionError {
     },
     /// A value that is neither true nor false.
     #[error("bad value for option {}: {error}", quote(option))]
-    BadValue {
-        option: String,
-        /// Why.
-        error: NumError,
-    },
+    BadValue { option: String, error: NumError },
     /// Two options that exclude each other.
     #[error("static policy options {one} and {other} can not be used at the same time")]
     Exclusive { one: &'static str, other: &'static str },

@@ -85,7 +85,6 @@ pub(super) struct Holder<'a> {
     containers: BTreeMap<&'a str, (usize, Role, &'a Container)>,
     /// A regular container was started, which is after all init containers.
     pub runs_later: bool,
-    /// The statuses of its init containers.
     pub init_statuses: ByName<'a, ContainerStatus>,
     pub namespace: &'a str,
     pub name: &'a str,

@@ -14,7 +14,6 @@ use std::collections::BTreeMap;
 pub enum Affinities<'a> {
     /// They are given, by the name of the container.
     Given(&'a BTreeMap<String, NumaNodes>),
-    /// The topology manager decides.
     Decided(&'a TopologyManager),
 }
 

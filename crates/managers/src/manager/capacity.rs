@@ -25,7 +25,6 @@ pub struct ResourceCapacity {
     pub capacity: usize,
     /// The healthy ones; absent where only unhealthy ones were ever known.
     pub allocatable: Option<usize>,
-    /// Why.
     pub reason: CapacityReason,
 }
 

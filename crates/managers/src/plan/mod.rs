@@ -237,7 +237,6 @@ pub struct PodToPlan {
 /// How pods are admitted.
 #[derive(Debug)]
 pub struct AdmissionContext<'a> {
-    /// The topology manager.
     pub manager: &'a TopologyManager,
     pub circumstances: &'a AllocationContext,
     /// What is not sure.

@@ -48,18 +48,10 @@ pub enum TopologyManagerError {
     BetaOffCapitalised { option: String },
     /// A value that is neither true nor false.
     #[error("bad value for option {}: {error}", quote(option))]
-    NoBool {
-        option: &'static str,
-        /// Why.
-        error: NumError,
-    },
+    NoBool { option: &'static str, error: NumError },
     /// A value that is not a number.
     #[error("unable to convert policy option to integer {}: {error}", quote(option))]
-    NoNumber {
-        option: &'static str,
-        /// Why.
-        error: NumError,
-    },
+    NoNumber { option: &'static str, error: NumError },
     /// Fewer NUMA nodes than without the option.
     #[error(
         "the minimum value of {} should not be less than {DEFAULT_MAX_NUMA_NODES}",

@@ -209,7 +209,6 @@ pub(super) enum Held {
     Nothing,
     /// The pods that it names, and what of each.
     Pods(Vec<String>),
-    /// The resources of pods.
     Resources(kq_facts::checkpoint::pod_allocation::PodAllocations),
 }
 

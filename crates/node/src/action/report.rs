@@ -84,7 +84,6 @@ pub struct ReportChange {
 pub struct CriticalPod {
     /// The manifest.
     pub file: String,
-    /// It is a static one.
     pub is_static: bool,
 }
 

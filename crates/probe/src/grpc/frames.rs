@@ -57,7 +57,6 @@ pub enum Preface {
 pub struct GoAway {
     /// The last stream that it cares for.
     pub last_stream: u32,
-    /// Why.
     pub code: u32,
     /// In its own words.
     pub debug: Vec<u8>,

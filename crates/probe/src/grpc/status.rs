@@ -22,7 +22,6 @@ pub struct GrpcStatus {
 pub enum GrpcCode {
     /// The call was given up.
     Canceled = 1,
-    /// Unknown.
     Unknown = 2,
     /// It took too long.
     DeadlineExceeded = 4,

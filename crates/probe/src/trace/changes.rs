@@ -12,7 +12,6 @@ pub struct Changes {
     /// The container was started again: it has another id, runs since this step and has not started
     /// unless it never had to.
     pub restarted: bool,
-    /// Its id.
     pub container_id: Option<String>,
     /// What it does.
     pub state: Option<TraceState>,
@@ -38,7 +37,6 @@ pub struct Changes {
 pub enum TraceState {
     /// It does not run yet, or not again.
     Waiting,
-    /// It runs.
     Running,
     /// It ended.
     Terminated,

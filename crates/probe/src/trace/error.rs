@@ -7,7 +7,6 @@ use kq_k8s::duration::GoDuration;
 /// Why a text is no trace.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TraceError {
-    /// It is not text.
     #[error("not UTF-8 text")]
     NotText,
     /// It is neither YAML nor JSON.

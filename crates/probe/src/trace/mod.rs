@@ -35,7 +35,6 @@ pub const KIND: &str = "ProbeTrace";
 pub struct Trace {
     api_version: &'static str,
     kind: &'static str,
-    /// Which probe it is.
     #[serde(rename = "type")]
     pub probe_type: ProbeType,
     /// Its numbers.
@@ -73,7 +72,6 @@ pub struct TraceProbe {
 #[serde(rename_all = "camelCase")]
 pub struct TraceContainer {
     pub name: String,
-    /// It is a sidecar.
     #[serde(skip_serializing_if = "is_default")]
     pub sidecar: bool,
     /// Its own policy.

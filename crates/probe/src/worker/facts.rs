@@ -39,7 +39,6 @@ pub enum State {
     /// It does not run yet, or not again.
     #[default]
     Waiting,
-    /// It runs.
     Running {
         /// Since when; `None`: the status does not say.
         started_at: Option<Timestamp>,

@@ -33,7 +33,6 @@ use std::sync::Arc;
 
 /// A live node, and the pods to compare.
 pub struct Compared {
-    /// The node.
     pub live: Arc<Node>,
     /// What its container manager works with.
     pub settings: NodeConfig,

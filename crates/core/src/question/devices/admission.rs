@@ -59,9 +59,7 @@ pub enum PluginStart {
 pub struct DeviceQuestion<'q> {
     /// The node, which is described.
     pub node: &'q Node,
-    /// The Node object.
     pub object: &'q NodeObject,
-    /// The other pods of the node.
     pub others: &'q [NodePod<'q>],
     /// The flags that say which devices there are; `None`: there are none for this question.
     pub flags: Option<&'static str>,

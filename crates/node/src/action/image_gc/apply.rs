@@ -72,7 +72,6 @@ impl Event<'_> {
 /// A planned removal; nothing is removed yet.
 #[derive(Debug)]
 pub struct Prepared<'a> {
-    /// The plan.
     pub planned: ImageGcAnswer,
     /// The number of images of the plan that stay because of [`RemovalOptions::max`].
     pub cut: usize,

@@ -49,13 +49,11 @@ pub trait FactSource {
 /// The node whose pods are probed.
 #[derive(Clone, Copy)]
 pub struct ProbeNode<'a> {
-    /// The source of its facts.
     pub facts: &'a dyn FactSource,
     /// The facts come from a snapshot.
     pub is_snapshot: bool,
     /// The time limit of a call to the container runtime.
     pub timeout: Duration,
-    /// The IP of the one pod.
     pub pod_ip: Option<IpAddr>,
 }
 

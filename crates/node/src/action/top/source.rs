@@ -33,16 +33,13 @@ pub enum Source {
         node: Box<LiveSource>,
         /// The time between two refreshes.
         interval: Duration,
-        /// The recording.
         recorder: Option<RecordingWriter>,
     },
     /// A stored node, which does not change.
     Stored(Box<Snapshot>),
     /// A recording.
     Replay {
-        /// The recording.
         reader: Box<RecordingReader>,
-        /// The current snapshot.
         current: Option<Box<Snapshot>>,
         /// The next one, or why it cannot be read.
         ahead: Option<Result<Box<Snapshot>, Failure>>,
