@@ -54,7 +54,10 @@ impl Explanation {
                     None => Headline::good("admitted", format!("{pod}: admitted on {node}{after}")),
                     Some(Check { check, because, .. }) => Headline::new(
                         "unknown",
-                        format!("{pod}: not known whether {node} admits it: {check}: {because}"),
+                        format!(
+                            "{pod}: not known whether {node} admits it: {}: {because}",
+                            check.name()
+                        ),
                     ),
                 }
             }

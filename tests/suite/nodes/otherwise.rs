@@ -133,11 +133,9 @@ fn a_value_of_a_class_that_drifts_says_who_writes_it() {
 
 #[test]
 fn a_limit_of_a_class_above_the_plan_may_be_its_usage() {
-    for (text, expected) in [
-        ("4096\n", "DRIFT"),
-        ("5000000000000\n", "UNKNOWN"),
-        ("9223372036854771712\n", "DRIFT"),
-    ] {
+    for (text, expected) in
+        [("4096\n", "DRIFT"), ("5000000000000\n", "UNKNOWN"), ("9223372036854771712\n", "DRIFT")]
+    {
         let mut node = Node::recorded();
         let config = &mut node.0["kubeletConfig"]["found"]["value"]["value"];
         config["featureGates"]["QOSReserved"] = json!(true);
