@@ -1,8 +1,7 @@
 //! The mount points of the kernel's cgroup hierarchies, read from `mountinfo`.
-//!
-//! The format is that of `Documentation/filesystems/proc.rst` of Linux, section 3.5.
 
 use crate::cgroup_mode::CgroupVersion;
+use crate::mounts::MountLine;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -48,15 +47,6 @@ pub struct ParseMountInfoError {
     pub line: usize,
 }
 
-/// A mount, as far as it matters here.
-struct Mount<'a> {
-    /// The folder of the file system that is seen at the mount point.
-    root: &'a str,
-    point: String,
-    kind: &'a str,
-    options: &'a str,
-}
-
 impl CgroupLayout {
     /// Returns which interface the kubelet uses: the unified hierarchy when it is mounted at the place
     /// where the kubelet expects it, and no v1 controller is in use. (A hybrid layout, with v1
@@ -96,31 +86,32 @@ impl CgroupLayout {
     /// the first. A mount that another one covers does not count.
     /// Fails for a line that is not a mount.
     pub fn parse(mountinfo: &str) -> Result<Self, ParseMountInfoError> {
-        let mut mounts: Vec<Mount<'_>> = Vec::new();
+        let mut mounts: Vec<(MountLine<'_>, String)> = Vec::new();
         let mut last_at: BTreeMap<String, usize> = BTreeMap::new();
         for (at, line) in mountinfo.lines().enumerate() {
-            let mount = parse_line(line).ok_or(ParseMountInfoError { line: at + 1 })?;
-            last_at.insert(mount.point.clone(), at);
-            mounts.push(mount);
+            let mount = MountLine::parse(line).and_then(|mount| Some((mount, mount.point()?)));
+            let (mount, point) = mount.ok_or(ParseMountInfoError { line: at + 1 })?;
+            last_at.insert(point.clone(), at);
+            mounts.push((mount, point));
         }
-        let mut best: BTreeMap<&str, ((bool, bool), &Mount<'_>)> = BTreeMap::new();
-        for (at, mount) in mounts.iter().enumerate() {
-            if last_at.get(&mount.point) != Some(&at) {
+        let mut best: BTreeMap<&str, ((bool, bool), &String)> = BTreeMap::new();
+        for (at, (mount, point)) in mounts.iter().enumerate() {
+            if last_at.get(point) != Some(&at) {
                 continue;
             }
-            let rank = (mount.root == "/", is_usual(&mount.point));
+            let rank = (mount.root == "/", is_usual(point));
             for name in hierarchies(mount) {
                 if best.get(name).is_none_or(|(other, _)| rank > *other) {
-                    best.insert(name, (rank, mount));
+                    best.insert(name, (rank, point));
                 }
             }
         }
         let mut layout = Self::default();
-        for (name, (_, mount)) in best {
+        for (name, (_, point)) in best {
             if name.is_empty() {
-                layout.unified = Some(mount.point.clone());
+                layout.unified = Some(point.clone());
             } else {
-                layout.controllers.insert(name.to_owned(), mount.point.clone());
+                layout.controllers.insert(name.to_owned(), point.clone());
             }
         }
         Ok(layout)
@@ -132,7 +123,7 @@ fn is_usual(point: &str) -> bool {
 }
 
 /// Returns the names of the hierarchies behind a mount; that of the unified one is empty.
-fn hierarchies<'a>(mount: &'a Mount<'_>) -> Vec<&'a str> {
+fn hierarchies<'a>(mount: &MountLine<'a>) -> Vec<&'a str> {
     match mount.kind {
         "cgroup2" => vec![""],
         "cgroup" => mount
@@ -142,50 +133,6 @@ fn hierarchies<'a>(mount: &'a Mount<'_>) -> Vec<&'a str> {
             .collect(),
         _ => Vec::new(),
     }
-}
-
-/// Reads `ID PARENT MAJOR:MINOR ROOT POINT OPTIONS [TAG...] - TYPE SOURCE OPTIONS`.
-fn parse_line(line: &str) -> Option<Mount<'_>> {
-    let (mount, file_system) = line.split_once(" - ")?;
-    let mut fields = mount.split(' ');
-    let id = fields.next()?;
-    let parent = fields.next()?;
-    let device = fields.next()?;
-    let (root, point) = (fields.next()?, fields.next()?);
-    fields.next()?;
-    let is_number = |text: &str| text.parse::<u32>().is_ok();
-    let (major, minor) = device.split_once(':')?;
-    if ![id, parent, major, minor].into_iter().all(is_number) {
-        return None;
-    }
-    let mut fields = file_system.split(' ');
-    let kind = fields.next()?;
-    // A source can be empty, which leaves two blanks; the options come last in any case.
-    let options = fields.next_back()?;
-    Some(Mount { root, point: unescape(point)?, kind, options })
-}
-
-/// Resolves `\040` and its like; what they make must be text.
-pub(super) fn unescape(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&first, after)) = rest.split_first() {
-        let digits = after.get(..3).filter(|digits| {
-            digits.iter().all(|digit| (b'0'..=b'7').contains(digit)) && digits[0] <= b'3'
-        });
-        match digits {
-            Some(digits) if first == b'\\' => {
-                let value = digits.iter().fold(0u8, |sum, digit| (sum << 3) | (digit - b'0'));
-                bytes.push(value);
-                rest = &after[3..];
-            }
-            _ => {
-                bytes.push(first);
-                rest = after;
-            }
-        }
-    }
-    String::from_utf8(bytes).ok()
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The mounts of the node, read from `mountinfo`.
-
-use crate::cgroup_layout::unescape;
+//!
+//! The format is that of `Documentation/filesystems/proc.rst` of Linux, section 3.5.
 
 /// The mounts of a node, in the order in which they were made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,7 +22,7 @@ impl Mounts {
     /// Reads the text of `/proc/PID/mountinfo`. A line that is not a mount is skipped: what is said of
     /// the others stays true.
     pub fn parse(mountinfo: &str) -> Self {
-        Self(mountinfo.lines().filter_map(parse_line).collect())
+        Self(mountinfo.lines().filter_map(|line| MountLine::parse(line)?.mount()).collect())
     }
 
     /// Returns the mount on which a folder is, given its path without links and its device.
@@ -115,8 +115,8 @@ const DEVICES: [&str; 22] = [
 /// Returns true for the line of a mount whose file system is none of the kernel or of a device: another program or machine
 /// answers there. A type that is not known is taken for one of those.
 pub fn needs_server(line: &str) -> bool {
-    let kind = line.split_once(" - ").and_then(|(_, rest)| rest.split(' ').next());
-    kind.is_some_and(|kind| !KERNELS.contains(&kind) && !DEVICES.contains(&kind))
+    MountLine::parse(line)
+        .is_some_and(|MountLine { kind, .. }| !KERNELS.contains(&kind) && !DEVICES.contains(&kind))
 }
 
 /// Returns true if a path is beneath a folder, and not the folder.
@@ -125,16 +125,76 @@ fn is_beneath(path: &str, folder: &str) -> bool {
     path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/') && rest.len() > 1)
 }
 
-/// Reads `ID PARENT MAJOR:MINOR ROOT POINT OPTIONS [TAG...] - TYPE SOURCE OPTIONS`.
-fn parse_line(line: &str) -> Option<Mount> {
-    let (mount, filesystem) = line.split_once(" - ")?;
-    let mut fields = mount.split(' ').skip(2);
-    let (device, _, point) = (fields.next()?, fields.next()?, fields.next()?);
-    let kind = filesystem.split(' ').next()?;
-    let options = filesystem.rsplit(' ').next().unwrap_or_default().split(',');
-    let mut mounted_by = options.filter_map(|option| option.strip_prefix("user_id=")?.parse().ok());
-    let (device, kind) = (device.to_owned(), kind.to_owned());
-    Some(Mount { device, point: unescape(point)?, mounted_by: mounted_by.next(), kind })
+/// A line of `mountinfo`.
+#[derive(Clone, Copy)]
+pub(crate) struct MountLine<'a> {
+    device: &'a str,
+    /// The folder of the file system that is seen at the mount point.
+    pub(crate) root: &'a str,
+    /// Blanks and the like are `\040` in it.
+    point: &'a str,
+    pub(crate) kind: &'a str,
+    /// Those of the file system.
+    pub(crate) options: &'a str,
+}
+
+impl<'a> MountLine<'a> {
+    /// Reads `ID PARENT MAJOR:MINOR ROOT POINT OPTIONS [TAG...] - TYPE SOURCE OPTIONS`.
+    pub(crate) fn parse(line: &'a str) -> Option<Self> {
+        let (mount, file_system) = line.split_once(" - ")?;
+        let mut fields = mount.split(' ');
+        let (id, parent, device) = (fields.next()?, fields.next()?, fields.next()?);
+        let (root, point, _) = (fields.next()?, fields.next()?, fields.next()?);
+        let is_number = |text: &str| text.parse::<u32>().is_ok();
+        let (major, minor) = device.split_once(':')?;
+        if ![id, parent, major, minor].into_iter().all(is_number) {
+            return None;
+        }
+        let mut fields = file_system.split(' ');
+        let kind = fields.next()?;
+        // A source can be empty, which leaves two blanks; the options come last in any case.
+        let options = fields.next_back()?;
+        Some(Self { device, root, point, kind, options })
+    }
+
+    /// Returns where it is mounted; `None`: that is not UTF-8.
+    pub(crate) fn point(&self) -> Option<String> {
+        unescape(self.point)
+    }
+
+    fn mount(self) -> Option<Mount> {
+        let mut users =
+            self.options.split(',').filter_map(|option| option.strip_prefix("user_id="));
+        Some(Mount {
+            device: self.device.to_owned(),
+            point: self.point()?,
+            kind: self.kind.to_owned(),
+            mounted_by: users.find_map(|user| user.parse().ok()),
+        })
+    }
+}
+
+/// Resolves `\040` and its like; what they make must be text.
+fn unescape(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&first, after)) = rest.split_first() {
+        let digits = after.get(..3).filter(|digits| {
+            digits.iter().all(|digit| (b'0'..=b'7').contains(digit)) && digits[0] <= b'3'
+        });
+        match digits {
+            Some(digits) if first == b'\\' => {
+                let value = digits.iter().fold(0u8, |sum, digit| (sum << 3) | (digit - b'0'));
+                bytes.push(value);
+                rest = &after[3..];
+            }
+            _ => {
+                bytes.push(first);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8(bytes).ok()
 }
 
 #[cfg(test)]
