@@ -480,7 +480,7 @@ impl DevicePlan {
             )
         };
         let is_refused = |pod: &PlannedPod| {
-            let is_of_policy = pod.admission.reason.as_deref() == Some("TopologyAffinityError");
+            let is_of_policy = pod.admission.reason == Some("TopologyAffinityError");
             pod.is_refused_for_sure() && !is_of_policy
         };
         !self.basis.missing.iter().any(decides) && self.pods.iter().any(is_refused)

@@ -332,7 +332,7 @@ pub fn device_plan<P: PlanPlugins>(
 fn after_boot(node: &Node) -> Result<Node, Failure> {
     let mut snapshot = node.snapshot.clone();
     stop_containers(&mut snapshot);
-    Ok(Node::of(snapshot, node.overrides.clone())?)
+    Node::of(snapshot, node.overrides.clone())
 }
 
 /// Returns why pods get no devices at a start, or may not: the kubelet does not start, or ends them for something else.
