@@ -204,7 +204,7 @@ impl<'s, 'p, C: EarlierChecks> Search<'s, 'p, C> {
         for state in states {
             let others = state.occupancy(&self.turns);
             for place in never {
-                let step = self.step(state, &others, *place)?;
+                let step = self.step(state.clone(), &others, *place)?;
                 self.note(*place, &step);
             }
         }
@@ -221,10 +221,10 @@ impl<'s, 'p, C: EarlierChecks> Search<'s, 'p, C> {
         let mut state = before.clone();
         let mut others = state.occupancy(&self.turns);
         for place in second.clone().filter(|at| never.binary_search(at).is_err()) {
-            let step = self.step(&state, &others, place)?;
-            match step.after.as_slice() {
-                [(victims, after)] if step.refusals.is_empty() && victims.is_empty() => {
-                    state = after.clone();
+            let Step { refusals, mut after } = self.step(state, &others, place)?;
+            match (after.pop(), after.is_empty()) {
+                (Some((victims, after)), true) if refusals.is_empty() && victims.is_empty() => {
+                    state = after;
                 }
                 _ => return Ok(None),
             }
@@ -266,7 +266,7 @@ impl<'s, 'p, C: EarlierChecks> Search<'s, 'p, C> {
                 for (kind, count) in &left {
                     let places = kinds.get(kind).map_or(&[][..], Vec::as_slice);
                     let Some(place) = places.get(places.len() - count) else { continue };
-                    let step = self.step(&state, &others, *place)?;
+                    let step = self.step(state.clone(), &others, *place)?;
                     self.note(*place, &step);
                     if refusals_last && !step.refusals.is_empty() {
                         continue;
@@ -298,9 +298,19 @@ impl<'s, 'p, C: EarlierChecks> Search<'s, 'p, C> {
         let mut state = before.clone();
         let mut others = state.occupancy(&self.turns);
         for place in order {
-            let mut step = self.step(&state, &others, *place)?;
+            // A pod that kills none has one set after it.
+            let is_critical = self.turns.get(*place).is_some_and(|turn| turn.is_critical);
+            let before = is_critical.then(|| state.clone());
+            let mut step = self.step(state, &others, *place)?;
             self.note(*place, &step);
-            let Some((victims, after)) = step.after.pop() else { continue };
+            let (victims, after) = match (step.after.pop(), before) {
+                (Some(after), _) => after,
+                (None, Some(before)) => {
+                    state = before;
+                    continue;
+                }
+                (None, None) => return Err(TooMany),
+            };
             let is_taken = after.taken.last() == Some(place);
             state = after;
             match self.turns.get(*place) {
@@ -333,32 +343,29 @@ impl<'s, 'p, C: EarlierChecks> Search<'s, 'p, C> {
         }
     }
 
-    /// Admits the pod at a place.
+    /// Admits the pod at a place. What the checks remember is copied where another set shares it.
     fn step(
         &mut self,
-        state: &State<C>,
+        mut after: State<C>,
         others: &Occupancy<'p>,
         place: usize,
     ) -> Result<Step<C>, TooMany> {
         self.room = self.room.checked_sub(1).ok_or(TooMany)?;
-        let mut after = state.clone();
         let Some(turn) = self.turns.get(place) else { return Err(TooMany) };
         let asked;
         let decided: &DeviceDecision = match &turn.decided {
             Some(decided) => decided,
             None => {
-                let mut checks = C::clone(&state.checks);
-                asked = checks.decide(turn.pod);
-                after.checks = Rc::new(checks);
+                asked = Rc::make_mut(&mut after.checks).decide(turn.pod);
                 after.remembered.push(place);
                 &asked
             }
         };
-        let candidates = self.candidates(state, turn);
+        let candidates = self.candidates(&after, turn);
         let Judged { refusals, requirements, .. } = self.judge(turn, decided, others, &candidates);
         let mut choices = vec![BTreeSet::new()];
         if let Some(requirements) = requirements {
-            let kinds = state.taken.iter().filter_map(|at| self.turns.get(*at));
+            let kinds = after.taken.iter().filter_map(|at| self.turns.get(*at));
             let kinds: Vec<usize> = kinds.map(|turn| turn.kind).collect();
             let any = any_victims(turn.pod, &candidates, &kinds, &requirements, MOST_STATES);
             let any = any.ok_or(TooMany)?;
@@ -367,14 +374,14 @@ impl<'s, 'p, C: EarlierChecks> Search<'s, 'p, C> {
         }
         let is_taken = refusals.is_empty();
         let without = |victims: BTreeSet<usize>| {
-            let mut after = after.clone();
+            let (taken, mut after) = (&after.taken, after.clone());
             if !victims.is_empty() {
                 drop_places(&mut after.taken, &victims);
             }
             if is_taken {
                 after.taken.push(place);
             }
-            let killed = victims.iter().filter_map(|at| state.taken.get(*at).copied()).collect();
+            let killed = victims.iter().filter_map(|at| taken.get(*at).copied()).collect();
             (killed, after)
         };
         Ok(Step { refusals, after: choices.into_iter().map(without).collect() })
