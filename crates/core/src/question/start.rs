@@ -18,6 +18,7 @@ use kq_facts::checkpoint::StateFile;
 use kq_facts::config_on_disk::ConfigOnDisk;
 use kq_facts::describe::ConfigSource;
 use kq_facts::filesystems::{Filesystem, FolderRole};
+use kq_facts::host::Text;
 use kq_facts::kubelet_config::Source;
 use kq_facts::node::Node;
 use kq_facts::node_config::NodeConfig;
@@ -132,6 +133,22 @@ impl KubeletStart {
             let reason = "the gates, flags and fields that this kubelet rejects: its version is unknown \
                           (--kubelet-version VERSION)";
             self.doubt(reason.to_owned());
+        }
+    }
+
+    /// Leaves a start after a boot open with the static memory manager, which compares the memory of the NUMA nodes with that of
+    /// the boot before, byte by byte (`areMachineStatesEqual`, `pkg/kubelet/cm/memorymanager/policy_static.go`).
+    pub fn doubt_boot(&mut self, node: &Node) {
+        let file = node.snapshot.state_files.as_ref();
+        let file = file.and_then(|files| files.get(StateFile::Memory.name()));
+        let is_compared = node.config().memory_manager_policy == "Static"
+            && matches!(file, Some(Text::Read(_) | Text::Unreadable(_)));
+        if is_compared && self.starts == Some(true) {
+            self.doubt(
+                "memory_manager_state has the memory that the kernel left at this boot: a kubelet that finds other amounts after \
+                 the next one exits (a real node had 8 KiB less)"
+                    .to_owned(),
+            );
         }
     }
 

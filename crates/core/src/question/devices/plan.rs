@@ -312,7 +312,10 @@ pub fn device_plan<P: PlanPlugins>(
             |it: &&PlannedPod| it.admission.message.is_none() && it.otherwise.is_none();
         let given = planned.pods.iter().filter(is_decided);
         let given = given.map(|it| format!("{}/{}", it.namespace, it.name)).collect();
-        let start = kubelet_start(node);
+        let mut start = kubelet_start(node);
+        if options.reboot {
+            start.doubt_boot(node);
+        }
         let booted = options.reboot.then(|| after_boot(node)).transpose()?;
         match not_admitted(booted.as_ref().unwrap_or(node), &start, &given) {
             Ok(prevented) => planned.prevented = prevented,

@@ -55,6 +55,9 @@ pub fn start(before: &NodeState, after: &mut NodeState, reboots: bool, basis: &m
     let version = after.snapshot.version_of(&after.overrides).unwrap_or(KubeletVersion::ASSUMED);
     let mut start = KubeletStart::of(&examination, version);
     start.doubt_version(&after.snapshot, &after.overrides);
+    if reboots && let Ok(node) = after.node() {
+        start.doubt_boot(&node);
+    }
     let skipped = start.not_examined.iter().map(|it| format!("{} ({})", it.what, it.fact));
     let skipped: Vec<String> = skipped.collect();
     if !skipped.is_empty() {
@@ -65,9 +68,8 @@ pub fn start(before: &NodeState, after: &mut NodeState, reboots: bool, basis: &m
     }
     start.add_writes(&writes);
     if start.starts == Some(true) {
-        let other_memory = reboots.then(|| other_memory(after)).flatten();
-        if let Some(reason) = after.unread.first().cloned().or(other_memory) {
-            start.doubt(reason);
+        if let Some(reason) = after.unread.first() {
+            start.doubt(reason.clone());
         } else if let Some(unknown) = state_change(before, after) {
             start.starts = None;
             start.findings.push((unknown, None));
@@ -120,20 +122,6 @@ pub(super) fn take_driver(before: &NodeState, after: &mut NodeState, basis: &mut
                 .to_owned(),
         ),
     }
-}
-
-/// Returns why a start after a boot is open: the static memory manager compares the memory of the NUMA nodes with that of the boot
-/// before, byte by byte (`areMachineStatesEqual`, `pkg/kubelet/cm/memorymanager/policy_static.go`).
-fn other_memory(after: &NodeState) -> Option<String> {
-    let node = after.node().ok()?;
-    let file = after.snapshot.state_files.as_ref()?.get(StateFile::Memory.name());
-    let is_compared = node.config().memory_manager_policy == "Static"
-        && matches!(file, Some(Text::Read(_) | Text::Unreadable(_)));
-    is_compared.then(|| {
-        "memory_manager_state has the memory that the kernel left at this boot: a kubelet that finds other amounts after the next one \
-         exits (a real node had 8 KiB less)"
-            .to_owned()
-    })
 }
 
 /// Returns how the start ends where a manager has another policy or other reservations than before, and its state file, which is

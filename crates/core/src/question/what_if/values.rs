@@ -486,7 +486,9 @@ pub fn findings(changes: &[ValueChange], transition: &Transition<'_>) -> Vec<Eff
 /// Returns a limit of all pods that is written below their working set. A reboot ends the pods first.
 fn limit_below_use(changes: &[ValueChange], transition: &Transition<'_>) -> Option<WhatIfRule> {
     let is_limit = |it: &&ValueChange| {
-        it.pod.is_none()
+        let is_root = it.cgroup.trim_end_matches(".slice").ends_with(KUBEPODS);
+        is_root
+            && it.pod.is_none()
             && it.file == CgroupFile::MemoryMax.v2_name()
             && it.written == Written::AtStart
     };
@@ -496,8 +498,7 @@ fn limit_below_use(changes: &[ValueChange], transition: &Transition<'_>) -> Opti
     let pods = measured.value.node.system_containers.iter().find(|it| it.name == "pods")?;
     let used_bytes = pods.memory.as_ref()?.working_set_bytes?;
     let cgroup = change.cgroup.clone();
-    let root = cgroup.trim_end_matches(".slice").ends_with(KUBEPODS);
-    (root && used_bytes > limit_bytes).then_some(WhatIfRule::LimitBelowUse {
+    (used_bytes > limit_bytes).then_some(WhatIfRule::LimitBelowUse {
         cgroup,
         limit_bytes,
         used_bytes,
