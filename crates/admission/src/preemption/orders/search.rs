@@ -350,8 +350,10 @@ impl<'s, 'p, C: EarlierChecks> Search<'s, 'p, C> {
         others: &Occupancy<'p>,
         place: usize,
     ) -> Result<Step<C>, TooMany> {
-        self.room = self.room.checked_sub(1).ok_or(TooMany)?;
         let Some(turn) = self.turns.get(place) else { return Err(TooMany) };
+        // A pod may ask for thousands of resources, each of which is compared.
+        let cost = 1 + turn.takes.scalars.len() / 4;
+        self.room = self.room.checked_sub(cost).ok_or(TooMany)?;
         let asked;
         let decided: &DeviceDecision = match &turn.decided {
             Some(decided) => decided,
