@@ -397,7 +397,8 @@ fn an_upgrade_meets_what_was_removed() {
 fn what_the_next_start_reads_is_on_the_disk() {
     let unit = "[Service]\nExecStart=/usr/bin/kubelet --config=/var/lib/kubelet/config.yaml \
                 --config-dir=/var/lib/kubelet/config.d --max-pods=50 \
-                --kubeconfig=/etc/kubernetes/kubelet.conf\n";
+                --kubeconfig=/etc/kubernetes/kubelet.conf\n\
+                ExecStartPre=/bin/rm -f /var/lib/kubelet/cpu_manager_state\n";
     let config = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n\
                   noSuchField: 1\nnoSuchField: 2\n";
     let node = folder_with(&[
@@ -409,7 +410,8 @@ fn what_the_next_start_reads_is_on_the_disk() {
     ]);
     let read = read_config_on_disk(node.path(), None);
     let found = read.found.unwrap_or_else(|| panic!("{:?}", read.tried));
-    let ConfigOnDisk { process, file, drop_ins } = found.value;
+    let ConfigOnDisk { process, file, drop_ins, removes } = found.value;
+    assert_eq!(removes, ["/var/lib/kubelet/cpu_manager_state"]);
     let stored = serde_json::to_string(&file).expect("it is stored");
     assert!(stored.contains("noSuchField") && !stored.contains("apiVersion:"), "{stored}");
     let examination = examine(&StartFacts {

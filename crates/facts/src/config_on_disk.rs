@@ -22,16 +22,23 @@ pub struct ConfigOnDisk {
     pub file: Option<ConfigText>,
     /// The files of `--config-dir` that it reads, in its order.
     pub drop_ins: Vec<ConfigText>,
+    /// The files that its unit removes before each start.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub removes: Vec<String>,
 }
 
 impl ConfigOnDisk {
     /// Returns the files that were given, else those of the node, else the running configuration as a file.
     pub fn of(snapshot: &Snapshot, given: Option<&GivenConfig>) -> Self {
         let process = snapshot.kubelet.value().cloned();
+        let recorded = snapshot.kubelet_config_on_disk.value();
+        let removes = recorded.map(|it| it.removes.clone()).unwrap_or_default();
         match given {
-            Some(GivenConfig { on_disk: Some(on_disk), .. }) => Self { process, ..on_disk.clone() },
-            Some(given) => Self::as_it_runs(process, &given.config),
-            None => match snapshot.kubelet_config_on_disk.value() {
+            Some(GivenConfig { on_disk: Some(on_disk), .. }) => {
+                Self { process, removes, ..on_disk.clone() }
+            }
+            Some(given) => Self { removes, ..Self::as_it_runs(process, &given.config) },
+            None => match recorded {
                 Some(on_disk) => on_disk.clone(),
                 None => Self::as_it_runs(process, &config_source(snapshot)),
             },
@@ -54,7 +61,7 @@ impl ConfigOnDisk {
                 content: ConfigContent::document(value),
             }
         });
-        Self { process, file, drop_ins: Vec::new() }
+        Self { process, file, drop_ins: Vec::new(), removes: Vec::new() }
     }
 
     /// Returns true if the kubelet cannot load the file of `--config`, or decode a drop-in.

@@ -46,8 +46,17 @@ pub fn drop_ins(listed: &[(String, Vec<String>)]) -> Vec<String> {
     by_name.into_values().collect()
 }
 
-/// Returns the path of a unit and the command line of its service.
-pub fn unit_command_line(unit: &str, files: &dyn NodeFiles) -> Option<(String, Vec<String>)> {
+/// What systemd runs for a unit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Service {
+    /// `ExecStart=`
+    pub command: Vec<String>,
+    /// The files that `ExecStartPre=` removes before each start.
+    pub removes: Vec<String>,
+}
+
+/// Returns the path of a unit and its service.
+pub fn unit_service(unit: &str, files: &dyn NodeFiles) -> Option<(String, Service)> {
     let paths = UNIT_FOLDERS.iter().map(|folder| format!("{folder}/{unit}"));
     let (text, path) = paths.into_iter().find_map(|path| Some((files.text(&path)?, path)))?;
     let listed = UNIT_FOLDERS.map(|folder| {
@@ -58,16 +67,14 @@ pub fn unit_command_line(unit: &str, files: &dyn NodeFiles) -> Option<(String, V
     let drop_ins = drop_ins(&listed);
     let drop_ins = drop_ins.iter().filter_map(|path| files.text(path));
     let texts: Vec<String> = std::iter::once(text).chain(drop_ins).collect();
-    Some((path, command_line(&texts, |path| files.text(path))?))
+    Some((path, service(&texts, |path| files.text(path))?))
 }
 
-/// Returns the command line of the service of a unit and its drop-ins; `None`: it has none. `read` returns the
-/// text of a file of environment variables.
-pub fn command_line(
-    texts: &[String],
-    read: impl Fn(&str) -> Option<String>,
-) -> Option<Vec<String>> {
+/// Returns the service of a unit and its drop-ins; `None`: it has none. `read` returns the text of a file of environment
+/// variables.
+pub fn service(texts: &[String], read: impl Fn(&str) -> Option<String>) -> Option<Service> {
     let (mut variables, mut files, mut command) = (BTreeMap::new(), Vec::new(), None);
+    let mut before = Vec::new();
     for text in texts {
         for (name, value) in settings(text) {
             match (name.as_str(), value.is_empty()) {
@@ -82,6 +89,8 @@ pub fn command_line(
                 ("EnvironmentFile", false) => files.push(value),
                 ("ExecStart", true) => command = None,
                 ("ExecStart", false) => command = Some(value),
+                ("ExecStartPre", true) => before.clear(),
+                ("ExecStartPre", false) => before.push(value),
                 _ => {}
             }
         }
@@ -95,8 +104,28 @@ pub fn command_line(
         let text = read(file.trim_start_matches('-'));
         variables.extend(text.iter().flat_map(|text| assignments(text)));
     }
-    let command = command?;
-    Some(expanded(command.trim_start_matches(['-', ':', '+', '!']), &variables))
+    let words = |command: &str| expanded(command.trim_start_matches(PREFIXES), &variables);
+    let command = words(&command?);
+    Some(Service { command, removes: before.iter().flat_map(|it| removed(&words(it))).collect() })
+}
+
+/// What may stand before the program of a command (`systemd.service(5)`, "Command lines").
+const PREFIXES: [char; 6] = ['@', '-', ':', '+', '!', '|'];
+
+/// Returns the files that a command removes: `rm`, or a shell with simple commands of it.
+fn removed(command: &[String]) -> Vec<String> {
+    let Some((program, arguments)) = command.split_first() else { return Vec::new() };
+    match (program.rsplit('/').next(), arguments) {
+        (Some("rm"), files) => files.iter().filter(|file| file.starts_with('/')).cloned().collect(),
+        (Some("sh" | "bash"), [flag, script]) if flag == "-c" => {
+            let commands = script.split([';', '&', '\n']).map(words);
+            commands
+                .filter(|it| it.first().is_some_and(|it| it.ends_with("rm")))
+                .flat_map(|it| removed(&it))
+                .collect()
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// Returns the settings of the section `[Service]` in their order.
@@ -244,7 +273,7 @@ ExecStart=/usr/bin/kubelet $KUBECONFIG_ARGS $CONFIG_ARGS \\
             named.next().map(|(_, text)| (*text).to_owned())
         };
         let texts: Vec<String> = texts.iter().map(|text| (*text).to_owned()).collect();
-        command_line(&texts, read).map(|line| line.join("|"))
+        service(&texts, read).map(|service| service.command.join("|"))
     }
 
     #[test]
@@ -282,6 +311,26 @@ ExecStart=/usr/bin/kubelet $KUBECONFIG_ARGS $CONFIG_ARGS \\
         ] {
             assert_eq!(line(texts, files).as_deref(), expected, "{name}");
         }
+    }
+
+    #[test]
+    fn a_service_removes_files_before_its_start() {
+        let unit = "[Service]
+ExecStartPre=/bin/mkdir --parents /etc/kubernetes/manifests
+ExecStartPre=/bin/rm -f /var/lib/kubelet/cpu_manager_state
+Environment=STATE=memory_manager_state
+ExecStartPre=-/usr/bin/rm -f -- /k/${STATE} relative
+ExecStartPre=/bin/sh -c 'rm -f \"/k/a b\" && test -e /k/c; rm /k/d'
+ExecStart=/usr/bin/kubelet
+";
+        let removes = |texts: &[&str]| {
+            let texts: Vec<String> = texts.iter().map(|text| (*text).to_owned()).collect();
+            service(&texts, |_| None).expect("a service").removes
+        };
+        let all =
+            ["/var/lib/kubelet/cpu_manager_state", "/k/memory_manager_state", "/k/a b", "/k/d"];
+        assert_eq!(removes(&[unit]), all);
+        assert_eq!(removes(&[unit, "[Service]\nExecStartPre=\n"]), Vec::<String>::new());
     }
 
     #[test]

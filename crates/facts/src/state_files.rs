@@ -37,6 +37,11 @@ impl StateFiles {
 
     /// Returns the path of a file on the node.
     pub fn path(&self, name: &str) -> String {
-        format!("{}/{name}", self.folder.trim_end_matches('/'))
+        state_path(&self.folder, name)
     }
+}
+
+/// Returns the path of a file in the kubelet's folder.
+pub fn state_path(folder: &str, name: &str) -> String {
+    format!("{}/{name}", folder.trim_end_matches('/'))
 }

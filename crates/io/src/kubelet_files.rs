@@ -448,9 +448,11 @@ pub fn read_node_list_file(
 /// Reads the command line of the kubelet's unit, or else of the running kubelet, and the files that
 /// it names. A file that could not be read is recorded with the reason.
 pub fn read_config_on_disk(root: &Path, running: Option<&KubeletProcess>) -> Lookup<ConfigOnDisk> {
-    let (source, process) = match (stopped_kubelet(root), running) {
-        (Some(unit), _) => (unit.source, unit.process),
-        (None, Some(process)) => (format!("/proc/{}/cmdline", process.pid), process.clone()),
+    let (source, process, removes) = match (stopped_kubelet(root), running) {
+        (Some(unit), _) => (unit.source, unit.process, unit.removes),
+        (None, Some(process)) => {
+            (format!("/proc/{}/cmdline", process.pid), process.clone(), Vec::new())
+        }
         (None, None) => {
             return Lookup::failed("the kubelet's unit", "not found, and no kubelet runs");
         }
@@ -471,6 +473,7 @@ pub fn read_config_on_disk(root: &Path, running: Option<&KubeletProcess>) -> Loo
         process: Some(process),
         file: flags.config.map(|path| read(root, path)),
         drop_ins: paths.into_iter().map(|path| read(root, path)).collect(),
+        removes,
     };
     Lookup { found: Some(Sourced { source, value }), tried }
 }

@@ -15,7 +15,7 @@ use kq_facts::kubelet_process::{
     CgroupPlace, KubeletProcess, NoFiles, NodeFiles, ProcessTexts, Program, as_started,
     cgroup_place, has_own_pids, may_be_kubelet, recognise, start_ticks, stopped_distribution,
 };
-use kq_facts::kubelet_unit::{KUBEADM_CONFIG, KUBEADM_UNIT, UNIT, command_line, unit_command_line};
+use kq_facts::kubelet_unit::{KUBEADM_CONFIG, KUBEADM_UNIT, Service, UNIT, service, unit_service};
 use kq_facts::lookup::{FailedSource, Lookup, Sourced};
 use rustix::fs::{PROC_SUPER_MAGIC, fstat, fstatfs};
 use std::path::Path;
@@ -378,19 +378,19 @@ fn read(root: &Path, path: &str) -> Option<String> {
 /// kubeadm left its configuration, or as an installed distribution starts it. `None`: unknown.
 pub fn stopped_kubelet(root: &Path) -> Option<StoppedKubelet> {
     let files = TrustedFiles(root);
-    let unit = unit_command_line(UNIT, &files);
+    let unit = unit_service(UNIT, &files);
     let kubeadm = || {
         files.text(KUBEADM_CONFIG)?;
-        let line = command_line(&[KUBEADM_UNIT.to_owned()], |path| files.text(path))?;
-        Some(("the unit of the Kubernetes packages".to_owned(), line))
+        let service = service(&[KUBEADM_UNIT.to_owned()], |path| files.text(path))?;
+        Some(("the unit of the Kubernetes packages".to_owned(), service))
     };
-    if let Some((source, line)) = unit.or_else(kubeadm) {
-        return Some(StoppedKubelet { source, process: as_started(&line)? });
+    if let Some((source, Service { command, removes })) = unit.or_else(kubeadm) {
+        return Some(StoppedKubelet { source, process: as_started(&command)?, removes });
     }
     let (owner, found) = stopped_distribution(&files)?;
     let line: Vec<String> = std::iter::once("kubelet".to_owned()).chain(found.arguments).collect();
     let mut process = as_started(&line)?;
     process.flag_files = found.files;
     process.notes.extend(found.notes);
-    Some(StoppedKubelet { source: owner.name().to_owned(), process })
+    Some(StoppedKubelet { source: owner.name().to_owned(), process, removes: Vec::new() })
 }

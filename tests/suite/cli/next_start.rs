@@ -178,9 +178,9 @@ fn devices_are_planned_for_a_kubelet_that_starts_and_admits() {
     }
 }
 
-#[test]
-fn state_files_are_judged_by_the_configuration_on_the_disk() {
-    let folder = changed(|it| {
+/// The example node with the static CPU policy in its configuration on the disk, and with files that its unit removes.
+fn with_static_on_disk(removes: &[&str]) -> tempfile::TempDir {
+    changed(|it| {
         let config = it["kubeletConfig"]["found"]["value"]["value"].clone();
         let mut on_disk = config;
         on_disk["cpuManagerPolicy"] = json!("static");
@@ -188,16 +188,41 @@ fn state_files_are_judged_by_the_configuration_on_the_disk() {
         on_disk["apiVersion"] = json!("kubelet.config.k8s.io/v1beta1");
         on_disk["kind"] = json!("KubeletConfiguration");
         it["kubeletConfigOnDisk"] = json!({"found": {"source": "disk", "value": {
-            "process": it["kubelet"]["found"]["value"], "dropIns": [],
+            "process": it["kubelet"]["found"]["value"], "dropIns": [], "removes": removes,
             "file": {"path": "/var/lib/kubelet/config.yaml",
                 "content": {"document": {"value": on_disk}}}}}, "tried": []});
-    });
-    for command in ["devices verify", "what-if kubelet-restart", "doctor"] {
-        let ran = kq(&format!("{command} --snapshot s.json")).within(folder.path()).run();
-        assert_eq!(ran.code, 1, "{command}: {}", ran.text());
-        let error = "configured policy \"static\" differs from state checkpoint policy \"none\"";
-        assert!(ran.stdout.contains(error), "{command}: {}", ran.text());
+    })
+}
+
+const FILES_LINES: [&str; 3] = ["devices verify", "what-if kubelet-restart", "doctor"];
+
+#[test]
+fn state_files_are_judged_by_the_configuration_on_the_disk() {
+    // The unit removes another kubelet's file.
+    for removes in [&[][..], &["/other/cpu_manager_state"]] {
+        let folder = with_static_on_disk(removes);
+        for command in FILES_LINES {
+            let ran = kq(&format!("{command} --snapshot s.json")).within(folder.path()).run();
+            assert_eq!(ran.code, 1, "{command}: {}", ran.text());
+            let error =
+                "configured policy \"static\" differs from state checkpoint policy \"none\"";
+            assert!(ran.stdout.contains(error), "{command}: {}", ran.text());
+        }
     }
+}
+
+#[test]
+fn a_state_file_that_the_unit_removes_stops_no_start() {
+    let folder = with_static_on_disk(&["/var/lib/kubelet/cpu_manager_state"]);
+    for command in FILES_LINES {
+        let ran = kq(&format!("{command} --snapshot s.json")).within(folder.path()).run();
+        assert!(!ran.stdout.contains("differs from state checkpoint"), "{command}: {}", ran.text());
+    }
+    let ran = kq("devices verify --snapshot s.json").within(folder.path()).run();
+    let said = "does not read it: its unit removes it before each start (ExecStartPre=)";
+    assert!(ran.code == 0 && ran.stdout.contains(said), "{}", ran.text());
+    let ran = kq("what-if kubelet-restart -o json --snapshot s.json").within(folder.path()).run();
+    assert!(!ran.stdout.contains("stops"), "{}", ran.text());
 }
 
 #[test]

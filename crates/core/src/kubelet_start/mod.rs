@@ -42,13 +42,14 @@ use kq_answer::{Certainty, Worded};
 use kq_cgroup::node::NodePart;
 use kq_facts::allocatable::{ReservationError, Reservations, reservations, reserved_but_storage};
 use kq_facts::cgroup_mode::{CgroupDriver, CgroupVersion};
+use kq_facts::checkpoint::StateFile;
 use kq_facts::filesystems::Filesystem;
 use kq_facts::found_node::asks_for_driver;
 use kq_facts::host::HostFacts;
 use kq_facts::kubelet_config::EffectiveConfiguration;
 use kq_facts::kubelet_process::{DEFAULT_ROOT_DIR, KubeletProcess};
 use kq_facts::start_files::StartFiles;
-use kq_facts::state_files::StateFiles;
+use kq_facts::state_files::{StateFiles, state_path};
 use kq_facts::timestamp::Timestamp;
 use kq_k8s::cpuset::CpuSet;
 use kq_k8s::feature_gates::FeatureGates;
@@ -85,6 +86,8 @@ pub struct StartFacts<'a> {
     pub machine: Option<Machine>,
     /// The files of state below its folder.
     pub state_files: Option<&'a StateFiles>,
+    /// The files that its unit removes before the start.
+    pub removes: &'a [String],
     /// Checks whether a cgroup exists.
     pub missing_paths: Option<MissingPaths<'a>>,
     /// The files that the command line and the configuration name.
@@ -171,6 +174,8 @@ pub struct StartExamination {
     pub unknown: Vec<NotExamined>,
     /// The state files that are there and could not be judged, each with the reason.
     pub unreadable: Vec<String>,
+    /// The state files that are removed before the start.
+    pub removed: BTreeSet<StateFile>,
     /// The container runtime was asked and did not answer, and its socket does not say why.
     pub is_runtime_silent: bool,
     /// The fields that flags set.
@@ -382,6 +387,7 @@ fn follow(facts: &StartFacts<'_>) -> StartExamination {
         );
     }
     let start = Start::of(facts, said, read, &found.config);
+    found.removed = StateFile::ALL.into_iter().filter(|file| start.removes(*file)).collect();
     for check in CHECKS {
         check(&start, &mut found);
     }
@@ -476,6 +482,12 @@ impl<'a> Start<'a> {
     /// Returns the kubelet's folder.
     fn folder(&self) -> &str {
         self.said.flags.root_dir.as_deref().unwrap_or(DEFAULT_ROOT_DIR)
+    }
+
+    /// Returns true if the kubelet's unit removes a state file before the start.
+    fn removes(&self, file: StateFile) -> bool {
+        !self.facts.removes.is_empty()
+            && self.facts.removes.contains(&state_path(self.folder(), file.name()))
     }
 
     fn is_on_v1(&self) -> bool {

@@ -9,6 +9,7 @@ use kq_facts::checkpoint::memory_manager::{self, MemoryRefusal};
 use kq_facts::checkpoint::{StateFile, dra as claims, pod_allocation};
 use kq_facts::host::Text;
 use kq_facts::kubelet_config::ValidationError;
+use kq_facts::state_files::state_path;
 use kq_k8s::cpuset::CpuSet;
 use kq_k8s::kubelet_rules::KubeletRules;
 use kq_managers::cpu_manager::{StartError, StateError};
@@ -16,6 +17,9 @@ use kq_managers::memory_manager::{KnownMemory, MemoryJudgement};
 
 /// Returns the text of a file, if it exists and was read.
 fn text<'f>(start: &Start<'f>, found: &mut StartExamination, file: StateFile) -> Option<&'f str> {
+    if start.removes(file) {
+        return None;
+    }
     let files = start.facts.state_files;
     match files.and_then(|files| files.get(file.name())) {
         Some(Text::Read(text)) => Some(text),
@@ -38,7 +42,7 @@ fn text<'f>(start: &Start<'f>, found: &mut StartExamination, file: StateFile) ->
 }
 
 fn path(folder: &str, file: StateFile) -> String {
-    format!("{}/{}", folder.trim_end_matches('/'), file.name())
+    state_path(folder, file.name())
 }
 
 /// Checks `dra_manager_state`, when the manager is created.

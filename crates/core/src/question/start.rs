@@ -52,8 +52,10 @@ pub struct KubeletStart {
     pub refuses_config: bool,
     /// The state files with which it does not start, each with its words.
     pub refused_files: Vec<(StateFile, String)>,
-    /// The state files that it does not read.
+    /// The state files that it does not read, those that are removed before among them.
     pub unread_files: BTreeSet<StateFile>,
+    /// The state files that its unit removes before each start.
+    pub removed_files: BTreeSet<StateFile>,
 }
 
 /// Returns whether a node's kubelet would start now, with the files, flags and machine that it has.
@@ -142,6 +144,7 @@ impl KubeletStart {
         let file = node.snapshot.state_files.as_ref();
         let file = file.and_then(|files| files.get(StateFile::Memory.name()));
         let is_compared = node.config().memory_manager_policy == "Static"
+            && !self.removed_files.contains(&StateFile::Memory)
             && matches!(file, Some(Text::Read(_) | Text::Unreadable(_)));
         if is_compared && self.starts == Some(true) {
             self.doubt(
@@ -236,8 +239,10 @@ impl KubeletStart {
             starts = None;
         }
         let gates = examination.gates.unwrap_or_else(|| FeatureGates::for_version(version));
-        let unread_files =
-            StateFile::ALL.into_iter().filter(|file| !file.is_read_at_start(gates)).collect();
+        let removed_files = examination.removed.clone();
+        let is_unread =
+            |file: &StateFile| !file.is_read_at_start(gates) || removed_files.contains(file);
+        let unread_files = StateFile::ALL.into_iter().filter(is_unread).collect();
         Self {
             starts,
             findings,
@@ -245,6 +250,7 @@ impl KubeletStart {
             refuses_config: problems().any(|it| is_of_config(&it.rule)),
             refused_files: problems().filter_map(refused_file).collect(),
             unread_files,
+            removed_files,
         }
     }
 }
@@ -330,6 +336,7 @@ pub(super) fn examine_start(
             .or_else(|| snapshot.host.swap_bytes().ok()),
         machine: Some(machine),
         state_files: snapshot.state_files.as_ref(),
+        removes: &on_disk.removes,
         missing_paths: Some(&missing),
         files: snapshot.start_files.value(),
         now: snapshot.taken_at.parse().ok(),

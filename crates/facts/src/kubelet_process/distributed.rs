@@ -13,7 +13,7 @@
 
 use super::Program;
 use crate::distribution::{Owner, Place};
-use crate::kubelet_unit::unit_command_line;
+use crate::kubelet_unit::unit_service;
 use kq_k8s::yaml;
 use serde_json::Value;
 
@@ -101,8 +101,8 @@ pub fn stopped(files: &dyn NodeFiles) -> Option<(Owner, Arguments)> {
 /// Returns the unit of a distribution and the words after its verb.
 fn unit(owner: Owner, verb: Option<&str>, files: &dyn NodeFiles) -> Option<(String, Vec<String>)> {
     owner.rows(Place::Unit).find_map(|row| {
-        let (path, line) = unit_command_line(row.path, files)?;
-        let (own_verb, words) = line.get(1..)?.split_first()?;
+        let (path, service) = unit_service(row.path, files)?;
+        let (own_verb, words) = service.command.get(1..)?.split_first()?;
         verb.is_none_or(|verb| verb == own_verb).then(|| (path, words.to_vec()))
     })
 }

@@ -45,6 +45,8 @@ pub struct StoppedKubelet {
     pub source: String,
     /// Its command line.
     pub process: KubeletProcess,
+    /// The files that its unit removes before each start.
+    pub removes: Vec<String>,
 }
 
 /// A kubelet that runs.

@@ -53,6 +53,8 @@ pub struct VerifyContext<'a> {
     pub layouts: KnownLayouts,
     /// The files that the kubelet of this version and with these gates does not read.
     pub unread: BTreeSet<StateFile>,
+    /// The files that the kubelet's unit removes before each start.
+    pub removed: BTreeSet<StateFile>,
     /// The feature gates are known.
     pub knows_gates: bool,
     /// The kubelet is of a version that kq knows.
@@ -86,6 +88,7 @@ impl Default for VerifyContext<'_> {
             memory_policy: None,
             layouts: KnownLayouts::default(),
             unread: BTreeSet::new(),
+            removed: BTreeSet::new(),
             knows_gates: false,
             knows_version: false,
             version: None,

@@ -318,7 +318,11 @@ fn examine_known(
             && file.file.is_some_and(|kind| known.unread.contains(&kind)) =>
         {
             verdict.verdict = Verdict::Unused;
-            verdict.at_next_start = NextStart::DoesNotRead.into();
+            let is_removed = file.file.is_some_and(|kind| known.removed.contains(&kind));
+            verdict.at_next_start = match is_removed {
+                true => NextStart::IsRemoved.into(),
+                false => NextStart::DoesNotRead.into(),
+            };
             of(verdict)
         }
         Content::Unreadable(reason) => {
@@ -479,6 +483,9 @@ pub enum NextStart {
     /// It does not read the file: it has another version, or a feature gate is off.
     #[text("does not read it in this version and with these feature gates")]
     DoesNotRead,
+    /// Its unit removes the file before each start (`ExecStartPre=`).
+    #[text("does not read it: its unit removes it before each start (ExecStartPre=)")]
+    IsRemoved,
     /// It does not read the file, which is of Kubernetes 1.32.
     #[text("does not read it: only a kubelet 1.32 does")]
     Ignores,

@@ -148,6 +148,7 @@ fn known<'n>(
         memory_policy: says("memoryManagerPolicy").then_some(config.memory_manager_policy.as_str()),
         layouts: KnownLayouts::of(&node.kubelet.rules),
         unread: start.map(|start| start.unread_files.clone()).unwrap_or_default(),
+        removed: start.map(|start| start.removed_files.clone()).unwrap_or_default(),
         // Before 1.36 there is no gate that could be on.
         knows_gates: says("featureGates")
             || node.kubelet.version_origin != Origin::Assumed

@@ -61,7 +61,8 @@ pub fn restarted(node: &Node) -> Option<Node> {
     }
     start::take_driver(&before, &mut after, &mut Basis::default());
     let started = after.node().ok()?;
-    let is_same = started.kubelet.config == node.kubelet.config
+    let is_same = after.snapshot.state_files == before.snapshot.state_files
+        && started.kubelet.config == node.kubelet.config
         && started.kubelet.rules.gates == node.kubelet.rules.gates;
     if is_same && !reports_others {
         return None;

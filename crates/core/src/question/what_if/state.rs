@@ -11,14 +11,17 @@ use kq_facts::describe::ConfigSource;
 use kq_facts::host::Text;
 use kq_facts::kubelet::check_typed;
 use kq_facts::kubelet_config::Source;
+use kq_facts::kubelet_process::DEFAULT_ROOT_DIR;
 use kq_facts::live::{config_source, missing_config};
 use kq_facts::lookup::Lookup;
 use kq_facts::node::{Node, of_description};
 use kq_facts::overrides::{KubeletFlags, Overrides};
 use kq_facts::snapshot::{RecordedConfig, Snapshot};
+use kq_facts::state_files::StateFiles;
 use kq_k8s::manifest::LoadedPod;
 use kq_k8s::version::KubeletVersion;
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// The facts of a node, and the options that override them.
@@ -116,6 +119,9 @@ impl NodeState {
     /// returned.
     pub fn start(&mut self) -> StartExamination {
         let mut examination = examine_start(&self.snapshot, &self.overrides, &self.on_disk);
+        if examination.problems.is_empty() {
+            self.remove_state_files(&examination.removed);
+        }
         if examination.problems.is_empty() && examination.config.is_object() {
             // Where no file was read, there are no thresholds.
             if let (Some(fields), Some(effective)) =
@@ -133,6 +139,18 @@ impl NodeState {
             });
         }
         examination
+    }
+
+    fn remove_state_files(&mut self, removed: &BTreeSet<StateFile>) {
+        if removed.is_empty() {
+            return;
+        }
+        let known = self.snapshot.state_files.get_or_insert_with(|| StateFiles {
+            folder: DEFAULT_ROOT_DIR.to_owned(),
+            ..StateFiles::default()
+        });
+        let absent = removed.iter().map(|file| (file.name().to_owned(), Text::Absent));
+        known.files.extend(absent);
     }
 
     /// Puts the contents of state files into the facts, of those that are known.
