@@ -137,9 +137,10 @@ fn stored(files: &StartFiles, folder: &str, kubeconfig: &str) -> Option<Refusal>
     let current = current(files, folder, "kubelet-client");
     let named = || {
         let StartFile::Kubeconfig(config) = files.get(kubeconfig)? else { return None };
-        let (certificate, key) =
-            (config.user.certificate.file.as_ref()?, config.user.key.file.as_ref()?);
-        pair(files, certificate, key)
+        let (certificate, key) = (&config.user.certificate, &config.user.key);
+        let embedded = || pair_refusal(certificate.data.as_ref()?, key.data.as_ref()?);
+        let of_files = || pair(files, certificate.file.as_ref()?, key.file.as_ref()?);
+        of_files().or_else(embedded)
     };
     let refusal = match current {
         Current::None => named(),
@@ -187,7 +188,7 @@ pub(super) fn current(files: &StartFiles, folder: &str, name: &str) -> Current {
     }
 }
 
-/// Loads a certificate and its key (`LoadX509KeyPair` in `crypto/tls/tls.go`). Whether they match is not checked.
+/// Loads a certificate and its key (`LoadX509KeyPair` in `crypto/tls/tls.go`).
 pub(super) fn pair(files: &StartFiles, certificate: &str, key: &str) -> Option<Refusal> {
     for path in [certificate, key] {
         if let Ok(Some(error)) = read_error(files, path) {
@@ -198,11 +199,19 @@ pub(super) fn pair(files: &StartFiles, certificate: &str, key: &str) -> Option<R
         Some(StartFile::Pem(pem)) => Some(pem),
         _ => None,
     };
-    let error = pem(certificate).and_then(Pem::certificate_error);
-    if let Some(error) = error.or_else(|| pem(key).and_then(Pem::key_error)) {
-        return Some(Refusal::certain(error));
+    match (pem(certificate), pem(key)) {
+        (Some(certificate), Some(key)) => pair_refusal(certificate, key),
+        (certificate, key) => {
+            let error = certificate.and_then(Pem::certificate_error);
+            error.or_else(|| key.and_then(Pem::key_error)).map(Refusal::certain)
+        }
     }
-    let leaf = pem(certificate).and_then(|pem| pem.certificates.first());
-    leaf.is_some_and(|leaf| leaf.not_after.is_none())
-        .then(|| Refusal::likely("x509: malformed certificate"))
+}
+
+/// Makes a pair of a certificate and a key (`X509KeyPair` in `crypto/tls/tls.go`).
+pub(super) fn pair_refusal(certificate: &Pem, key: &Pem) -> Option<Refusal> {
+    match certificate.pair_error(key) {
+        Ok(error) => error.map(Refusal::certain),
+        Err(()) => Some(Refusal::likely("x509: malformed certificate")),
+    }
 }

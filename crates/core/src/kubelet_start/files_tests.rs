@@ -3,7 +3,7 @@
 use super::{ConfigContent, ConfigText, Stage, StartFacts, StartProblem, examine};
 use kq_facts::kubelet_process::as_started;
 use kq_facts::start_files::{
-    CredentialProviders, Kubeconfig, Pem, PemCertificate, StartFile, StartFiles,
+    CredentialProviders, Kubeconfig, Pem, PemCertificate, PublicKey, StartFile, StartFiles,
 };
 use kq_facts::timestamp::Timestamp;
 use kq_k8s::version::KubeletVersion;
@@ -20,8 +20,18 @@ fn pem(labels: &[&str], end: i64) -> StartFile {
     StartFile::Pem(Pem {
         is_empty: labels.is_empty(),
         labels: labels.iter().map(|it| (*it).to_owned()).collect(),
-        certificates: certificates.map(|_| PemCertificate { not_after }).collect(),
+        certificates: certificates.map(|_| PemCertificate { not_after, key: None }).collect(),
+        key: None,
     })
+}
+
+/// A certificate and a key of another one.
+fn strangers(end: i64) -> Pem {
+    let StartFile::Pem(mut pem) = pair(end) else { unreachable!("it is a file of PEM") };
+    let key = |hash: &str| Some(PublicKey { algorithm: "1.2".to_owned(), hash: hash.to_owned() });
+    pem.certificates[0].key = key("aa");
+    pem.key = key("bb");
+    pem
 }
 
 fn pair(end: i64) -> StartFile {
@@ -36,7 +46,7 @@ fn kubeconfig(user: &Value) -> StartFile {
         "clusters": [{"name": "k", "cluster": {"server": "https://192.0.2.1:6443"}}],
     });
     StartFile::Kubeconfig(Box::new(Kubeconfig::of(&document, "/etc/kubernetes", |_| {
-        Pem::default()
+        Some(Pem::default())
     })))
 }
 
@@ -169,7 +179,7 @@ fn a_client_needs_a_server_and_authorities() {
             "clusters": [{"name": "k", "cluster": cluster}],
         });
         let mut files = node();
-        let config = Kubeconfig::of(&document, "/", |_| Pem::default());
+        let config = Kubeconfig::of(&document, "/", |_| Some(Pem::default()));
         files.files.insert(KUBECONFIG.to_owned(), StartFile::Kubeconfig(Box::new(config)));
         start(&FLAGS[..1], json!({"rotateCertificates": rotates}), &files, 36)
     };
@@ -190,6 +200,58 @@ fn a_client_needs_a_server_and_authorities() {
         );
         check(words, &with(cluster.clone(), rotates), &expected);
     }
+}
+
+#[test]
+fn an_embedded_key_belongs_to_its_certificate() {
+    let mismatch = "tls: private key does not match public key";
+    let document = json!({
+        "current-context": "c",
+        "contexts": [{"name": "c", "context": {"user": "u", "cluster": "k"}}],
+        "users": [{"name": "u", "user": {"client-certificate-data": "x", "client-key-data": "x"}}],
+        "clusters": [{"name": "k", "cluster": {"server": "https://a"}}],
+    });
+    let embedded = |pem: fn(&str) -> Option<Pem>| {
+        let config = Kubeconfig::of(&document, "/", pem);
+        StartFile::Kubeconfig(Box::new(config))
+    };
+    let bootstrap = "failed to run Kubelet: unable to load bootstrap kubeconfig: stat \
+                     /etc/kubernetes/bootstrap-kubelet.conf: no such file or directory";
+    for (flags, rotates, is_base64, expected) in [
+        (
+            &FLAGS[..1],
+            false,
+            true,
+            format!("failed to run Kubelet: failed to initialize kubelet client: {mismatch}"),
+        ),
+        (
+            &FLAGS[..1],
+            true,
+            true,
+            format!(
+                "failed to run Kubelet: failed to initialize client certificate manager: {mismatch}"
+            ),
+        ),
+        // The kubelet turns to its bootstrap kubeconfig.
+        (&FLAGS, true, true, bootstrap.to_owned()),
+        (&FLAGS, true, false, bootstrap.to_owned()),
+    ] {
+        let mut files = node();
+        let current = format!("{PKI}/kubelet-client-current.pem");
+        files.files.insert(current, StartFile::Absent);
+        let config = embedded(match is_base64 {
+            true => |_| Some(strangers(200)),
+            false => |_| None,
+        });
+        files.files.insert(KUBECONFIG.to_owned(), config);
+        let problems = start(flags, json!({"rotateCertificates": rotates}), &files, 36);
+        check(&expected, &problems, &expected);
+    }
+    // Those of files are read for each connection.
+    let mut files = node();
+    let current = format!("{PKI}/kubelet-client-current.pem");
+    files.files.insert(current, StartFile::Pem(strangers(200)));
+    assert_eq!(start(&FLAGS[..1], json!({"rotateCertificates": false}), &files, 36), []);
 }
 
 #[test]

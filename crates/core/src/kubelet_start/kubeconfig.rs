@@ -1,6 +1,7 @@
 //! A kubeconfig as the kubelet loads it: `client-go/tools/clientcmd` (`loader.go`, `client_config.go`, `validation.go`) and
 //! `isClientConfigStillValid` in `pkg/kubelet/certificate/bootstrap/bootstrap.go`.
 
+use super::credentials::pair_refusal;
 use kq_answer::Certainty;
 use kq_facts::start_files::{
     Held, Kubeconfig, NamedCluster, NamedUser, Pem, StartFile, StartFiles,
@@ -199,33 +200,44 @@ fn cluster_errors(
 /// Returns the error of making a client (`NewForConfig` in `client-go/kubernetes`, `TLSConfigFor` in `client-go/transport`).
 pub(super) fn tls_error(files: &StartFiles, path: &str) -> Option<Refusal> {
     let Some(StartFile::Kubeconfig(config)) = files.get(path) else { return None };
-    let cluster = &config.cluster;
-    if is_secure(config) && !cluster.authority.is_none() {
-        if cluster.is_insecure {
-            let text = "specifying a root certificates file with the insecure flag is not allowed";
-            return Some(Refusal::certain(text));
+    if !is_secure(config) {
+        return None;
+    }
+    if let Some(refusal) = authority_error(files, &config.cluster) {
+        return Some(refusal);
+    }
+    let (certificate, key) = (&config.user.certificate, &config.user.key);
+    // A pair of files is read when a connection is made.
+    if certificate.data.is_none() && key.data.is_none() {
+        return None;
+    }
+    pair_refusal(pem_of(files, certificate)?, pem_of(files, key)?)
+}
+
+/// Returns the error of the authorities of a cluster (`rootCertPool`).
+fn authority_error(files: &StartFiles, cluster: &NamedCluster) -> Option<Refusal> {
+    if cluster.authority.is_none() {
+        return None;
+    }
+    if cluster.is_insecure {
+        let text = "specifying a root certificates file with the insecure flag is not allowed";
+        return Some(Refusal::certain(text));
+    }
+    let pem = pem_of(files, &cluster.authority)?;
+    let words = "unable to load root certificates: ";
+    let is_good = pem.certificates.iter().any(|it| it.not_after.is_some());
+    match (pem.labels.is_empty(), pem.certificates.is_empty()) {
+        _ if is_good || pem.is_empty => None,
+        (true, _) => Some(Refusal::certain(format!("{words}unable to parse bytes as PEM block"))),
+        (false, true) => {
+            let why = "no valid certificate authority data seen";
+            Some(Refusal::certain(format!("{words}{why}")))
         }
-        let pem = pem_of(files, &cluster.authority)?;
-        let words = "unable to load root certificates: ";
-        let is_good = pem.certificates.iter().any(|it| it.not_after.is_some());
-        match (pem.labels.is_empty(), pem.certificates.is_empty()) {
-            _ if is_good || pem.is_empty => {}
-            (true, _) => {
-                return Some(Refusal::certain(format!(
-                    "{words}unable to parse bytes as PEM block"
-                )));
-            }
-            (false, true) => {
-                let why = "no valid certificate authority data seen";
-                return Some(Refusal::certain(format!("{words}{why}")));
-            }
-            (false, false) => {
-                let why = "failed to parse certificate: x509: malformed certificate";
-                return Some(Refusal::likely(format!("{words}{why}")));
-            }
+        (false, false) => {
+            let why = "failed to parse certificate: x509: malformed certificate";
+            Some(Refusal::likely(format!("{words}{why}")))
         }
     }
-    None
 }
 
 /// Returns why the server of a kubeconfig is none.
@@ -261,11 +273,10 @@ pub(super) fn validity(files: &StartFiles, path: &str, now: Option<Timestamp>) -
         (Some(StartFile::Kubeconfig(config)), Checked::Good) => config,
         (Some(_), Checked::Good) => return Validity::Unknown,
     };
-    let cluster = &config.cluster;
-    if cluster.is_insecure && !cluster.authority.is_none() && is_secure(config) {
+    if let Some(refusal) = tls_error(files, path) {
         return Validity::Invalid(Some(format!(
-            "unable to load TLS configuration from existing bootstrap client config read from {path}: specifying a \
-             root certificates file with the insecure flag is not allowed"
+            "unable to load TLS configuration from existing bootstrap client config read from {path}: {}",
+            refusal.text
         )));
     }
     let none = Pem::default();
@@ -317,7 +328,7 @@ mod tests {
     const PATH: &str = "/etc/kubernetes/kubelet.conf";
 
     fn files(kubeconfig: &serde_json::Value, others: &[(&str, StartFile)]) -> StartFiles {
-        let config = Kubeconfig::of(kubeconfig, "/etc/kubernetes", |_| certificate(20));
+        let config = Kubeconfig::of(kubeconfig, "/etc/kubernetes", |_| Some(certificate(20)));
         let mut files = StartFiles::default();
         files.files.insert(PATH.to_owned(), StartFile::Kubeconfig(Box::new(config)));
         let others = others.iter().map(|(path, file)| ((*path).to_owned(), file.clone()));
@@ -327,8 +338,11 @@ mod tests {
 
     fn certificate(end: i64) -> Pem {
         Pem {
-            labels: vec!["CERTIFICATE".to_owned()],
-            certificates: vec![PemCertificate { not_after: Some(Timestamp::from_seconds(end)) }],
+            labels: ["CERTIFICATE", "PRIVATE KEY"].map(str::to_owned).to_vec(),
+            certificates: vec![PemCertificate {
+                not_after: Some(Timestamp::from_seconds(end)),
+                key: None,
+            }],
             ..Pem::default()
         }
     }

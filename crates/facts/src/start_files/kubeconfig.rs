@@ -3,6 +3,7 @@
 use super::Pem;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::cell::Cell;
 
 /// A kubeconfig: its current context, with the user and the cluster of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -70,8 +71,9 @@ impl Held {
 }
 
 impl Kubeconfig {
-    /// Reads the document. Relative paths are relative to the folder of the file. `pem` reads embedded data: base64.
-    pub fn of(document: &Value, folder: &str, pem: impl Fn(&str) -> Pem) -> Self {
+    /// Reads the document. Relative paths are relative to the folder of the file. `pem` reads embedded data: base64;
+    /// `None`: it is not that.
+    pub fn of(document: &Value, folder: &str, pem: impl Fn(&str) -> Option<Pem>) -> Self {
         let text = |value: &Value, name: &str| {
             value.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
         };
@@ -81,10 +83,17 @@ impl Kubeconfig {
             let item = items.iter().find(|item| text(item, "name") == name)?;
             Some(item.get(kind).cloned().unwrap_or_default())
         };
+        let error = Cell::new(None);
         let held = |value: &Value, file: &str, data: &str| {
             let path = Some(text(value, file)).filter(|path| !path.is_empty());
             let data = Some(text(value, data)).filter(|data| !data.is_empty());
-            Held { file: path.map(|path| absolute(folder, &path)), data: data.map(|it| pem(&it)) }
+            let data = data.map(|data| {
+                pem(&data).unwrap_or_else(|| {
+                    error.set(Some("illegal base64 data".to_owned()));
+                    Pem::default()
+                })
+            });
+            Held { file: path.map(|path| absolute(folder, &path)), data }
         };
         let current_context = text(document, "current-context");
         let context = named("contexts", "context", &current_context);
@@ -94,7 +103,7 @@ impl Kubeconfig {
         let user = named("users", "user", &user_name).unwrap_or_default();
         let cluster = named("clusters", "cluster", &cluster_name).unwrap_or_default();
         let token_file = Some(text(&user, "tokenFile")).filter(|path| !path.is_empty());
-        Self {
+        let made = Self {
             error: None,
             has_context,
             user: NamedUser {
@@ -114,7 +123,8 @@ impl Kubeconfig {
                 name: cluster_name,
             },
             current_context,
-        }
+        };
+        Self { error: error.take(), ..made }
     }
 
     /// Returns the files that it names.
@@ -147,13 +157,13 @@ mod tests {
             ],
             "clusters": [{"name": "k", "cluster": {"server": "https://a", "certificate-authority": "/ca.crt"}}],
         });
-        let read = Kubeconfig::of(&document, "/etc/kubernetes", |_| Pem::default());
+        let read = Kubeconfig::of(&document, "/etc/kubernetes", |_| Some(Pem::default()));
         assert!(read.has_context && !read.user.has_token && !read.cluster.is_empty);
         assert_eq!(read.files().collect::<Vec<_>>(), ["/etc/kubernetes/pki/c.pem", "/ca.crt"]);
         assert!(read.user.key.data.is_some());
         let stored = serde_json::to_string(&read).expect("it can be written");
         assert!(!stored.contains("QQ=="), "{stored}");
-        let empty = Kubeconfig::of(&json!({}), "/", |_| Pem::default());
+        let empty = Kubeconfig::of(&json!({}), "/", |_| Some(Pem::default()));
         assert!(!empty.has_context && empty.cluster.is_empty);
     }
 }

@@ -13,14 +13,30 @@ pub struct Pem {
     pub labels: Vec<String>,
     /// The certificates, in order: the blocks with this label and without headers.
     pub certificates: Vec<PemCertificate>,
+    /// The public key of the first private key; `None`: there is none, or kq cannot read it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key: Option<PublicKey>,
 }
 
 /// A certificate in a block of PEM.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
 pub struct PemCertificate {
     /// The end of its validity; `None`: it is no X.509 certificate.
     pub not_after: Option<Timestamp>,
+    /// Its public key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key: Option<PublicKey>,
+}
+
+/// What tells one public key from another.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PublicKey {
+    /// The OID of its algorithm: `1.2.840.10045.2.1`
+    pub algorithm: String,
+    /// The SHA-256 of its bits, in hexadecimal digits.
+    pub hash: String,
 }
 
 const CERTIFICATE: &str = "CERTIFICATE";
@@ -77,6 +93,26 @@ impl Pem {
         })
     }
 
+    /// Returns the error of a pair, the key of which may be in another file (`X509KeyPair`); `Err`: the certificate is
+    /// none, in words that depend on its bytes.
+    pub fn pair_error(&self, key: &Self) -> Result<Option<String>, ()> {
+        if let Some(error) = self.certificate_error().or_else(|| key.key_error()) {
+            return Ok(Some(error));
+        }
+        let Some(leaf) = self.certificates.first() else { return Ok(None) };
+        if leaf.not_after.is_none() {
+            return Err(());
+        }
+        let (Some(of_leaf), Some(own)) = (&leaf.key, &key.key) else { return Ok(None) };
+        Ok(match (of_leaf == own, of_leaf.algorithm == own.algorithm) {
+            (true, _) => None,
+            (false, true) => Some("tls: private key does not match public key".to_owned()),
+            (false, false) => {
+                Some("tls: private key type does not match public key type".to_owned())
+            }
+        })
+    }
+
     /// Returns the certificate that expired first among those that have, at a moment.
     pub fn expired(&self, now: Timestamp) -> Option<Timestamp> {
         self.certificates.iter().filter_map(|it| it.not_after).find(|end| now > *end)
@@ -117,21 +153,46 @@ mod tests {
     }
 
     #[test]
+    fn a_key_belongs_to_its_certificate() {
+        let key = |algorithm: &str, hash: &str| {
+            Some(PublicKey { algorithm: algorithm.to_owned(), hash: hash.to_owned() })
+        };
+        let leaf = |key| PemCertificate { not_after: Some(Timestamp::from_seconds(10)), key };
+        let certificate = Pem { certificates: vec![leaf(key("ec", "1"))], ..pem(&["CERTIFICATE"]) };
+        for (name, key, expected) in [
+            ("its own", key("ec", "1"), None),
+            ("not known", None, None),
+            ("another", key("ec", "2"), Some("tls: private key does not match public key")),
+            (
+                "of another algorithm",
+                key("rsa", "1"),
+                Some("tls: private key type does not match public key type"),
+            ),
+        ] {
+            let own = Pem { key, ..pem(&["PRIVATE KEY"]) };
+            assert_eq!(certificate.pair_error(&own), Ok(expected.map(str::to_owned)), "{name}");
+        }
+        let broken = Pem { certificates: vec![PemCertificate::default()], ..certificate.clone() };
+        assert_eq!(broken.pair_error(&pem(&["PRIVATE KEY"])), Err(()));
+        assert!(certificate.pair_error(&certificate).is_ok_and(|it| it.is_some()));
+    }
+
+    #[test]
     fn a_list_needs_certificates() {
-        let good = PemCertificate { not_after: Some(Timestamp::from_seconds(10)) };
-        let bad = PemCertificate { not_after: None };
+        let good = PemCertificate { not_after: Some(Timestamp::from_seconds(10)), key: None };
+        let bad = PemCertificate::default();
         let of = |certificates: &[PemCertificate]| Pem {
             certificates: certificates.to_vec(),
             ..Pem::default()
         };
         assert!(of(&[]).list_error().flatten().is_some());
-        assert_eq!(of(&[good]).list_error(), None);
-        assert_eq!(of(&[good, bad]).list_error(), Some(None));
+        assert_eq!(of(std::slice::from_ref(&good)).list_error(), None);
+        assert_eq!(of(&[good.clone(), bad]).list_error(), Some(None));
         assert_eq!(
-            of(&[good]).expired(Timestamp::from_seconds(10)),
+            of(std::slice::from_ref(&good)).expired(Timestamp::from_seconds(10)),
             None,
             "the last second counts"
         );
-        assert!(of(&[good]).expired(Timestamp::from_seconds(11)).is_some());
+        assert!(of(std::slice::from_ref(&good)).expired(Timestamp::from_seconds(11)).is_some());
     }
 }

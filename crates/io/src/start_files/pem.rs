@@ -2,14 +2,20 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use kq_facts::start_files::{Pem, PemCertificate};
+use kq_facts::start_files::{Pem, PemCertificate, PublicKey};
 use kq_facts::timestamp::Timestamp;
+use ring::digest::{SHA256, digest};
+use rustls::crypto::ring::sign::any_supported_type;
+use rustls_pki_types::PrivateKeyDer;
 use x509_parser::parse_x509_certificate;
+use x509_parser::prelude::FromDer;
+use x509_parser::x509::SubjectPublicKeyInfo;
 
 /// A file has no more blocks than this: a bundle of authorities has 150.
 const MOST_BLOCKS: usize = 2000;
 
-/// Reads the labels of the blocks, and the validity of the certificates. The bytes of keys are not decoded.
+/// Reads the labels of the blocks, and the validity of the certificates. Of a private key nothing is kept
+/// but the hash of its public one.
 pub(super) fn read_pem(bytes: &[u8]) -> Pem {
     let text = String::from_utf8_lossy(bytes);
     let mut pem = Pem { is_empty: bytes.is_empty(), ..Pem::default() };
@@ -33,33 +39,49 @@ pub(super) fn read_pem(bytes: &[u8]) -> Pem {
             break;
         }
         let is_certificate = label == "CERTIFICATE";
-        let Some(der) = decoded(&body, is_certificate) else { continue };
+        let Ok(der) = STANDARD.decode(&body) else { continue };
         if pem.labels.len() == MOST_BLOCKS {
             break;
         }
+        let is_first_key = label.ends_with("PRIVATE KEY")
+            && !pem.labels.iter().any(|label| label.ends_with("PRIVATE KEY"));
         pem.labels.push(label.to_owned());
-        if is_certificate && !has_headers {
-            let parsed = parse_x509_certificate(&der).ok();
-            let end = parsed.map(|(_, it)| it.validity().not_after.timestamp());
-            pem.certificates.push(PemCertificate { not_after: end.map(Timestamp::from_seconds) });
+        if is_first_key {
+            pem.key = public_key(label, &der);
+        } else if is_certificate && !has_headers {
+            let parsed = parse_x509_certificate(&der);
+            let certificate = parsed.map(|(_, it)| PemCertificate {
+                not_after: Some(Timestamp::from_seconds(it.validity().not_after.timestamp())),
+                key: Some(identity(it.public_key())),
+            });
+            pem.certificates.push(certificate.unwrap_or_default());
         }
     }
     pem
 }
 
-/// Returns the bytes of a block; of others than certificates none, once they are found to be base64.
-fn decoded(body: &str, is_certificate: bool) -> Option<Vec<u8>> {
-    match is_certificate {
-        true => STANDARD.decode(body).ok(),
-        false => {
-            let is_base64 = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'+' | b'/' | b'=');
-            (body.len().is_multiple_of(4) && body.bytes().all(is_base64)).then(Vec::new)
-        }
-    }
+/// Reads embedded data: PEM in base64.
+pub(super) fn embedded_pem(base64: &str) -> Option<Pem> {
+    let joined: String = base64.split_whitespace().collect();
+    Some(read_pem(&STANDARD.decode(joined).ok()?))
 }
 
-/// Reads embedded data: PEM in base64.
-pub(super) fn embedded_pem(base64: &str) -> Pem {
-    let joined: String = base64.split_whitespace().collect();
-    STANDARD.decode(joined).map_or_else(|_| Pem::default(), |bytes| read_pem(&bytes))
+/// Returns the public key of a private key of an algorithm that the library knows, by the label of its block.
+fn public_key(label: &str, der: &[u8]) -> Option<PublicKey> {
+    let key = match label {
+        "RSA PRIVATE KEY" => PrivateKeyDer::Pkcs1(der.into()),
+        "EC PRIVATE KEY" => PrivateKeyDer::Sec1(der.into()),
+        "PRIVATE KEY" => PrivateKeyDer::Pkcs8(der.into()),
+        _ => return None,
+    };
+    let key = any_supported_type(&key).ok()?;
+    let info = key.public_key()?;
+    let (_, info) = SubjectPublicKeyInfo::from_der(&info).ok()?;
+    Some(identity(&info))
+}
+
+fn identity(key: &SubjectPublicKeyInfo<'_>) -> PublicKey {
+    let hash = digest(&SHA256, &key.subject_public_key.data);
+    let hash = hash.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+    PublicKey { algorithm: key.algorithm.algorithm.to_id_string(), hash }
 }

@@ -1,6 +1,9 @@
 use super::*;
 use kq_facts::timestamp::Timestamp;
-use rcgen::{CertificateParams, KeyPair, date_time_ymd};
+use rcgen::{
+    CertificateParams, KeyPair, PKCS_ECDSA_P256_SHA256, PKCS_ECDSA_P384_SHA384, PKCS_ED25519,
+    date_time_ymd,
+};
 use std::fs;
 
 fn pem(until: i32) -> String {
@@ -41,6 +44,21 @@ fn a_kubeconfig_leads_to_its_files() {
     assert_eq!(files.get("/etc/kubernetes/pki/ca.crt"), None);
     let stored = serde_json::to_string(&files).expect("it can be written");
     assert!(!stored.contains("BEGIN"), "{stored}");
+}
+
+#[test]
+fn a_key_is_compared_with_its_certificate() {
+    for algorithm in [&PKCS_ECDSA_P256_SHA256, &PKCS_ECDSA_P384_SHA384, &PKCS_ED25519] {
+        let pem = || {
+            let key = KeyPair::generate_for(algorithm).expect("a key can be made");
+            let certificate = CertificateParams::default().self_signed(&key);
+            read_pem((certificate.expect("a certificate").pem() + &key.serialize_pem()).as_bytes())
+        };
+        let (one, other) = (pem(), pem());
+        assert_eq!(one.pair_error(&one), Ok(None));
+        let mismatch = "tls: private key does not match public key".to_owned();
+        assert_eq!(one.pair_error(&other), Ok(Some(mismatch)));
+    }
 }
 
 #[test]
