@@ -178,13 +178,11 @@ fn devices_are_planned_for_a_kubelet_that_starts_and_admits() {
     }
 }
 
-/// The example node with the static CPU policy in its configuration on the disk, and with files that its unit removes.
-fn with_static_on_disk(removes: &[&str]) -> tempfile::TempDir {
+/// The example node with a changed configuration on its disk, and with files that its unit removes.
+fn with_config_on_disk(removes: &[&str], change: fn(&mut Value)) -> tempfile::TempDir {
     changed(|it| {
-        let config = it["kubeletConfig"]["found"]["value"]["value"].clone();
-        let mut on_disk = config;
-        on_disk["cpuManagerPolicy"] = json!("static");
-        on_disk["reservedSystemCPUs"] = json!("0");
+        let mut on_disk = it["kubeletConfig"]["found"]["value"]["value"].clone();
+        change(&mut on_disk);
         on_disk["apiVersion"] = json!("kubelet.config.k8s.io/v1beta1");
         on_disk["kind"] = json!("KubeletConfiguration");
         it["kubeletConfigOnDisk"] = json!({"found": {"source": "disk", "value": {
@@ -194,13 +192,18 @@ fn with_static_on_disk(removes: &[&str]) -> tempfile::TempDir {
     })
 }
 
+fn static_policy(config: &mut Value) {
+    config["cpuManagerPolicy"] = json!("static");
+    config["reservedSystemCPUs"] = json!("0");
+}
+
 const FILES_LINES: [&str; 3] = ["devices verify", "what-if kubelet-restart", "doctor"];
 
 #[test]
 fn state_files_are_judged_by_the_configuration_on_the_disk() {
     // The unit removes another kubelet's file.
     for removes in [&[][..], &["/other/cpu_manager_state"]] {
-        let folder = with_static_on_disk(removes);
+        let folder = with_config_on_disk(removes, static_policy);
         for command in FILES_LINES {
             let ran = kq(&format!("{command} --snapshot s.json")).within(folder.path()).run();
             assert_eq!(ran.code, 1, "{command}: {}", ran.text());
@@ -213,7 +216,7 @@ fn state_files_are_judged_by_the_configuration_on_the_disk() {
 
 #[test]
 fn a_state_file_that_the_unit_removes_stops_no_start() {
-    let folder = with_static_on_disk(&["/var/lib/kubelet/cpu_manager_state"]);
+    let folder = with_config_on_disk(&["/var/lib/kubelet/cpu_manager_state"], static_policy);
     for command in FILES_LINES {
         let ran = kq(&format!("{command} --snapshot s.json")).within(folder.path()).run();
         assert!(!ran.stdout.contains("differs from state checkpoint"), "{command}: {}", ran.text());
@@ -490,4 +493,26 @@ fn a_configuration_that_is_refused_as_a_whole_is_unknown() {
     assert_eq!(ran.code, 3, "{}", ran.text());
     let ran = ask_at_night("doctor shop/cart-0", refused);
     assert!(!ran.stdout.contains("planned none"), "{}", ran.text());
+}
+
+#[test]
+fn doctor_has_the_fields_that_the_next_start_ignores() {
+    // `/configz` has no field that the kubelet does not know.
+    let folder = with_config_on_disk(&[], |config| config["maxPod"] = json!(9));
+    let mut severities = Vec::new();
+    for command in ["doctor", "what-if kubelet-restart"] {
+        let line = format!("{command} --snapshot s.json -o json");
+        let ran = kq(&line).within(folder.path()).run();
+        severities.push(severity_of(&ran, "unknown field \"maxPod\""));
+    }
+    assert_eq!(severities, ["WARNING", "WARNING"]);
+}
+
+/// Returns the severity of the finding that has a text.
+fn severity_of(ran: &Ran, text: &str) -> String {
+    let answer: Value = ran.answer();
+    let mut items = answer["items"].as_array().expect("findings").iter();
+    let found = items.find(|it| it["found"].as_str().is_some_and(|it| it.contains(text)));
+    let found = found.unwrap_or_else(|| panic!("{text}: {answer}"));
+    found["severity"].as_str().expect("a severity").to_owned()
 }

@@ -4,7 +4,7 @@ use super::rule::{Certificates, Conditions, NodeFinding, NodeRule};
 use crate::explain::explain_message;
 use crate::kubelet_start::StartFinding;
 use crate::question::start::KubeletStart;
-use kq_answer::{Failure, Severity};
+use kq_answer::{Failure, Severity, WarningCode};
 use kq_eviction::EvictionRank;
 use kq_facts::certificates::{Certificate, CertificateUsage};
 use kq_facts::kubelet_config::{PressureCondition, Signal};
@@ -36,11 +36,16 @@ const YOUNG_SECONDS: i64 = 120;
 /// Returns what is said of the kubelet's next start: what stops it, or that nothing does.
 pub(super) fn start(node: &Node, start: &KubeletStart) -> Vec<NodeFinding> {
     let of_node = |finding| NodeRule::KubeletStart(finding).of_node();
-    // The check of the configuration has the others.
-    let is_duplicate =
-        |it: &StartFinding| matches!(it, StartFinding::Ignores { knows_all: true, .. });
-    let is_shown =
-        |finding: &StartFinding| finding.severity() != Severity::Warning || is_duplicate(finding);
+    // The check of the configuration has the fields that the kubelet's own one lacks: `/configz` has none of them.
+    let mut of_config = node.kubelet.warnings.iter();
+    let has_ignored = of_config.any(|it| it.code == WarningCode::IgnoredField);
+    let is_shown = |finding: &StartFinding| match finding {
+        StartFinding::Ignores { knows_all: true, .. } => true,
+        StartFinding::Ignores { .. }
+        | StartFinding::Drops { .. }
+        | StartFinding::OtherCase { .. } => !has_ignored,
+        _ => finding.severity() != Severity::Warning,
+    };
     let mut findings: Vec<NodeFinding> = start
         .findings
         .iter()
