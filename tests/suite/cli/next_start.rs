@@ -287,12 +287,21 @@ fn no_kubelet_admits_a_pod_where_none_runs_or_starts() {
                 json!({"found": null, "tried": [{"source": "/proc", "reason": "none runs"}]});
         }
     };
-    for (runs, told) in [(false, "not admitted: the kubelet"), (true, "admitted on worker-3")] {
-        let folder = changed(|it| broken(it, runs));
-        let ran = kq("admit explain shop/cart-0 --snapshot s.json").within(folder.path()).run();
-        assert!(ran.stdout.contains(told), "{runs}: {}", ran.text());
+    let new = r#"{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "new", "namespace": "shop"},
+        "spec": {"containers": [{"name": "c", "image": "i"}]}}"#;
+    for (line, of_stopped, of_running) in [
+        ("admit explain shop/cart-0", "not admitted: the kubelet", "admitted on worker-3"),
+        ("preempt explain new.json", "not admitted: the kubelet", "it fits"),
+        ("what-if add new.json", "no kubelet admits it: the kubelet", "the kubelet admits it"),
+    ] {
         // What the configuration decides is missing, as it is refused.
-        assert_eq!(ran.code, 3, "{runs}: {}", ran.text());
+        for (runs, said) in [(false, of_stopped), (true, of_running)] {
+            let folder = changed(|it| broken(it, runs));
+            std::fs::write(folder.path().join("new.json"), new).expect("written");
+            let ran = kq(&format!("{line} --snapshot s.json")).within(folder.path()).run();
+            assert!(ran.stdout.contains(said), "{line} {runs}: {}", ran.text());
+            assert!(ran.code == 3 || line.starts_with("what-if"), "{line} {runs}: {}", ran.text());
+        }
     }
 }
 

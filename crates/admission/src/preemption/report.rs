@@ -20,6 +20,9 @@ pub struct PodPreemption {
     pub preemption: PreemptionExplanation,
     /// The results of the checks before any preemption.
     pub admission: Explanation,
+    /// Why no kubelet admits it: none is known to run, and it does not start; absent: nothing that was checked stops it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start_error: Option<String>,
     #[serde(flatten)]
     pub basis: Basis,
 }
@@ -29,6 +32,10 @@ answer!("PodPreemption", PodPreemption; PodPreemption::headline);
 impl PodPreemption {
     /// Returns what the kubelet does for the pod.
     pub fn headline(&self) -> Headline {
+        if let Some(error) = &self.start_error {
+            let text = format!("{}: not admitted: {error}", self.pod);
+            return Headline::new("no-start", text);
+        }
         let because = &self.preemption.because;
         Headline::of(&self.preemption.result, format!("{} on {}: {because}", self.pod, self.node))
     }
@@ -38,7 +45,7 @@ impl PodPreemption {
     /// Puts an answer together.
     pub fn new(preemption: PreemptionExplanation, admission: Explanation, basis: Basis) -> Self {
         let (pod, node) = (admission.pod.clone(), admission.node.clone());
-        Self { pod, node, preemption, admission, basis }
+        Self { pod, node, preemption, admission, start_error: None, basis }
     }
 }
 

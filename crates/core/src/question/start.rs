@@ -81,6 +81,14 @@ pub fn kubelet_start(node: &Node) -> KubeletStart {
     start
 }
 
+/// Returns why no kubelet admits a pod: none is known to run, and it does not start. `None`: one runs, or may start.
+pub fn no_kubelet(node: &Node) -> Option<String> {
+    match node.snapshot.kubelet.found {
+        Some(_) => None,
+        None => kubelet_start(node).certain_error(node.kubelet.version),
+    }
+}
+
 /// Returns true if the configuration of the next start is known: its files, or that it has none.
 fn knows_config(on_disk: &ConfigOnDisk) -> bool {
     let has_none = on_disk.process.as_ref().is_some_and(|process| {

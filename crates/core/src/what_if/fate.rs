@@ -167,6 +167,10 @@ pub enum PodFate {
     #[text("the kubelet does not admit it: {reason}: {message}")]
     #[command("kq admit explain FILE")]
     NotAdmitted { reason: String, message: String },
+    /// No kubelet runs, and none starts.
+    #[text("no kubelet admits it: {error}")]
+    #[command("kq doctor")]
+    NoKubelet { error: String },
     #[text("{outcomes}: {cause}", outcomes = or(outcomes))]
     #[advice(if !outcomes.contains(&PodResult::Starts) => "drain the pod before the change")]
     #[command(if outcomes.contains(&PodResult::Starts) => "kq admit explain FILE")]

@@ -389,7 +389,8 @@ impl Rule for WhatIfRule {
                 | PodFate::Deleted { .. }
                 | PodFate::Terminated { .. }
                 | PodFate::Ends { .. }
-                | PodFate::NotAdmitted { .. } => Severity::Error,
+                | PodFate::NotAdmitted { .. }
+                | PodFate::NoKubelet { .. } => Severity::Error,
                 // It is not running: only the back-off ends earlier.
                 PodFate::Restarts { cause: RestartCause::NotRunning, .. } => Severity::Info,
                 PodFate::Restarts { .. }

@@ -8,9 +8,7 @@ use kq_admission::preemption::Trace;
 use kq_answer::{Answer, Failure};
 use kq_cgroup::live::show::show;
 use kq_cgroup::shares::CpuShares;
-use kq_core::question::admission::{
-    AdmissionNode, Detail, Planned, plan, random_order, readmit_all, sort,
-};
+use kq_core::question::admission::{AdmissionNode, Detail, preempt, readmit_all};
 use kq_core::question::cgroup::plan::PlanInput;
 use kq_core::question::cgroup::{SharesOptions, tree_of_pods, tree_warnings};
 use kq_core::question::devices::list::{device_list, device_list_needs};
@@ -357,10 +355,7 @@ impl Report<'_> {
         let (about, mut pod) = options.pod_on(&pod.file, self.about()?)?;
         pod.redact();
         let detail = Detail { trace: Trace::Visits, ledger: true };
-        let planned = plan(&about, &pod, |others| sort(others, &[]), detail)?;
-        let Planned { admission, preemption, mut basis, .. } = planned;
-        basis.assume_all(random_order(&preemption, &[]));
-        reply(PodPreemption::new(preemption, admission, basis))
+        reply(preempt(&about, &pod, &[], detail)?)
     }
 
     fn what_if(&self, change: &ReportChange) -> Asking<WhatIf> {

@@ -5,9 +5,9 @@ use crate::output_format::{OutputFormat, formats};
 use crate::pod_args::AdmissionArgs;
 use crate::progress::Progress;
 use kq_admission::preemption::view::{table, wide};
-use kq_admission::preemption::{NodeAnswer, PodPreemption, PreemptionResult, Trace, cluster_view};
+use kq_admission::preemption::{NodeAnswer, PreemptionResult, Trace, cluster_view};
 use kq_answer::Basis;
-use kq_core::question::admission::{Detail, Planned, plan, random_order, sort};
+use kq_core::question::admission::{Detail, preempt};
 use kq_facts::pod_selector::is_file;
 use kq_node::admission::cluster_preemption;
 use std::collections::BTreeMap;
@@ -79,10 +79,7 @@ impl ExplainArgs {
         let (about, pod) = self.admission.gather(&name)?;
         let trace = if self.output == OutputFormat::Table { Trace::Chosen } else { Trace::Visits };
         let detail = Detail { trace, ledger: !self.output.is_for_people() };
-        let planned = plan(&about, &pod, |others| sort(others, &order), detail)?;
-        let Planned { admission, preemption, mut basis, .. } = planned;
-        basis.assume_all(random_order(&preemption, &order));
-        let answer = PodPreemption::new(preemption, admission, basis);
+        let answer = preempt(&about, &pod, &order, detail)?;
         self.output.write(&answer, table, wide)?;
         if self.output.is_for_people() {
             tell(&answer.basis);
@@ -96,6 +93,7 @@ impl ExplainArgs {
         }
         Ok(match answer.preemption.result {
             _ if !answer.basis.missing.is_empty() => Code::Missing,
+            _ if answer.start_error.is_some() => Code::No,
             PreemptionResult::Fits | PreemptionResult::Preempts => Code::Answered,
             PreemptionResult::Refused | PreemptionResult::NotEnough => Code::No,
         })

@@ -4,11 +4,11 @@ use super::placement::{CpuSets, Placement};
 use super::plan::{check_pod_count, manifest_refusal_at_start};
 use super::start_pressure::{refusal, start_pressure};
 use super::sysctls::SysctlAdmission;
-use super::{AdmissionNode, Detail, plan};
+use super::{AdmissionNode, Detail, Planned, plan, random_order, sort};
 use crate::question::devices::admission::{DeviceAdmission, PluginStart};
-use crate::question::start::kubelet_start;
+use crate::question::start::no_kubelet;
 use kq_admission::preemption::orders::{AnyOrder, CheckMemory, EarlierChecks, MOST_ADMISSIONS};
-use kq_admission::preemption::{PodReadmission, Trace, readmit, restart_order};
+use kq_admission::preemption::{PodPreemption, PodReadmission, Trace, readmit, restart_order};
 use kq_admission::{DeviceDecision, NodePod, PodAdmission, qualified};
 use kq_answer::{Basis, Failure};
 use kq_facts::kubelet_config::PressureCondition;
@@ -30,14 +30,30 @@ pub fn admit(about: &AdmissionNode, pod: &Pod, ledger: bool) -> Result<PodAdmiss
         Ok(())
     };
     let planned = plan(about, pod, in_order, Detail { trace: Trace::Chosen, ledger })?;
-    let start_error = match about.node.snapshot.kubelet.found {
-        Some(_) => None,
-        None => kubelet_start(&about.node).certain_error(about.node.kubelet.version),
-    };
+    let start_error = no_kubelet(&about.node);
     let mut admission = PodAdmission::new(planned.admission, planned.basis);
     // That the kubelet does not start says that none runs.
     admission.basis.lacks_kubelet = start_error.is_none() && about.node.lacks_kubelet();
     Ok(PodAdmission { start_error, ..admission })
+}
+
+/// Explains which pods the kubelet of a node kills to admit a pod. `order` is the known part of its order of the pods.
+///
+/// # Errors
+///
+/// Fails as [`plan`] does.
+pub fn preempt(
+    about: &AdmissionNode,
+    pod: &Pod,
+    order: &[String],
+    detail: Detail,
+) -> Result<PodPreemption, Failure> {
+    let planned = plan(about, pod, |others| sort(others, order), detail)?;
+    let Planned { admission, preemption, mut basis, .. } = planned;
+    basis.assume_all(random_order(&preemption, order));
+    let start_error = no_kubelet(&about.node);
+    basis.lacks_kubelet = start_error.is_none() && about.node.lacks_kubelet();
+    Ok(PodPreemption { start_error, ..PodPreemption::new(preemption, admission, basis) })
 }
 
 /// How many admissions are tried, times the pods of the node: what is remembered of each grows with them.

@@ -12,7 +12,7 @@ mod start_ends;
 mod start_pressure;
 mod sysctls;
 
-pub use answers::{KubeletStart, admit};
+pub use answers::{KubeletStart, admit, preempt};
 pub use order::{random_order, sort};
 pub use placement::{CpuSets, Placement, gets_exclusive_cpus};
 pub use plan::{Detail, Planned, plan};

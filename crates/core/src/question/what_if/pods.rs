@@ -8,6 +8,7 @@ use super::state::NodeState;
 use crate::question::admission::AdmissionNode;
 use crate::question::admission::{StartEnd, StartEnds, by_name, lasting_containers};
 use crate::question::node_shutdown::{self, ShutdownGroups};
+use crate::question::start::no_kubelet;
 use crate::what_if::change::Change;
 use crate::what_if::{
     Effect, OpenCause, PodFate, PodOutcome, PodResult, ResizeRestart, RestartCause, WhatIfRule,
@@ -231,7 +232,8 @@ impl Transition<'_> {
         let (added, replaced) = (self.added(), self.replaced());
         let object = about.object()?;
         let new = &added | &replaced;
-        let arrivals = match new.is_empty() {
+        let no_kubelet = no_kubelet(self.before.kubelet()?);
+        let arrivals = match new.is_empty() || no_kubelet.is_some() {
             true => Arrivals::default(),
             false => Arrivals::of(
                 &mut AdmissionNode::with_all_pods(self.after.kubelet()?.clone()),
@@ -249,7 +251,10 @@ impl Transition<'_> {
             let taint = untolerated_taint(pod, object, &about.node.kubelet.rules).filter(|taint| {
                 !is_static_pod(pod) && old_taints.is_none_or(|old| !old.contains(taint))
             });
-            if let Some(arrival) = arrivals.new.get(&name) {
+            if let Some(error) = no_kubelet.as_ref().filter(|_| added.contains(&name)) {
+                outcome.result = PodResult::Refused;
+                outcome.message = Some(error.clone());
+            } else if let Some(arrival) = arrivals.new.get(&name) {
                 let is_replaced = replaced.contains(&name);
                 self::arrive(&mut outcome, arrival, is_replaced.then(|| names(pod)));
             } else if let Some(taint) = taint {
@@ -351,6 +356,9 @@ impl Transition<'_> {
                 reboots: self.reboots,
             },
             PodResult::Kept | PodResult::Waits => return None,
+            PodResult::Refused if is_new && outcome.reason.is_none() => {
+                PodFate::NoKubelet { error: message() }
+            }
             PodResult::Refused if is_new => {
                 PodFate::NotAdmitted { reason: reason(), message: message() }
             }
