@@ -410,7 +410,8 @@ fn what_the_next_start_reads_is_on_the_disk() {
     ]);
     let read = read_config_on_disk(node.path(), None);
     let found = read.found.unwrap_or_else(|| panic!("{:?}", read.tried));
-    let ConfigOnDisk { process, file, drop_ins, removes } = found.value;
+    let ConfigOnDisk { process, file, drop_ins, masked_by, removes } = found.value;
+    assert_eq!(masked_by, None);
     assert_eq!(removes, ["/var/lib/kubelet/cpu_manager_state"]);
     let stored = serde_json::to_string(&file).expect("it is stored");
     assert!(stored.contains("noSuchField") && !stored.contains("apiVersion:"), "{stored}");

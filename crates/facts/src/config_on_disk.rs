@@ -22,6 +22,9 @@ pub struct ConfigOnDisk {
     pub file: Option<ConfigText>,
     /// The files of `--config-dir` that it reads, in its order.
     pub drop_ins: Vec<ConfigText>,
+    /// The file that masks its unit, so that systemd does not start it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub masked_by: Option<String>,
     /// The files that its unit removes before each start.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub removes: Vec<String>,
@@ -32,12 +35,16 @@ impl ConfigOnDisk {
     pub fn of(snapshot: &Snapshot, given: Option<&GivenConfig>) -> Self {
         let process = snapshot.kubelet.value().cloned();
         let recorded = snapshot.kubelet_config_on_disk.value();
-        let removes = recorded.map(|it| it.removes.clone()).unwrap_or_default();
+        let of_unit = |on_disk: Self| {
+            let (masked_by, removes) =
+                recorded.map(|it| (it.masked_by.clone(), it.removes.clone())).unwrap_or_default();
+            Self { masked_by, removes, ..on_disk }
+        };
         match given {
             Some(GivenConfig { on_disk: Some(on_disk), .. }) => {
-                Self { process, removes, ..on_disk.clone() }
+                of_unit(Self { process, ..on_disk.clone() })
             }
-            Some(given) => Self { removes, ..Self::as_it_runs(process, &given.config) },
+            Some(given) => of_unit(Self::as_it_runs(process, &given.config)),
             None => match recorded {
                 Some(on_disk) => on_disk.clone(),
                 None => Self::as_it_runs(process, &config_source(snapshot)),
@@ -61,7 +68,7 @@ impl ConfigOnDisk {
                 content: ConfigContent::document(value),
             }
         });
-        Self { process, file, drop_ins: Vec::new(), removes: Vec::new() }
+        Self { process, file, ..Self::default() }
     }
 
     /// Returns true if the kubelet cannot load the file of `--config`, or decode a drop-in.

@@ -55,6 +55,17 @@ pub struct Service {
     pub removes: Vec<String>,
 }
 
+/// Returns the file that masks a unit: the one of its files that wins is empty, or a link to `/dev/null`.
+pub fn masked_by(unit: &str, files: &dyn NodeFiles) -> Option<String> {
+    let mut paths = UNIT_FOLDERS.iter().map(|folder| format!("{folder}/{unit}"));
+    let is_masked = |path: &str| match files.link(path) {
+        Some(target) if target == "/dev/null" => Some(true),
+        _ => files.text(path).map(|text| text.is_empty()),
+    };
+    let (is_masked, path) = paths.find_map(|path| Some((is_masked(&path)?, path)))?;
+    is_masked.then_some(path)
+}
+
 /// Returns the path of a unit and its service.
 pub fn unit_service(unit: &str, files: &dyn NodeFiles) -> Option<(String, Service)> {
     let paths = UNIT_FOLDERS.iter().map(|folder| format!("{folder}/{unit}"));

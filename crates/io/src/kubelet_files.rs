@@ -1,7 +1,7 @@
 //! Reads the kubelet's configuration, its drop-ins, Node objects and lists of them from files, and the input of the
 //! kubelet's next start.
 
-use super::kubelet_process::stopped_kubelet;
+use super::kubelet_process::{StoppedKubelet, stopped_kubelet};
 use crate::host::{LIMIT, ReadError};
 use crate::input::{InputError, plain, read_input};
 use crate::trust::{files_trusted, is_folder, read_trusted};
@@ -448,15 +448,19 @@ pub fn read_node_list_file(
 /// Reads the command line of the kubelet's unit, or else of the running kubelet, and the files that
 /// it names. A file that could not be read is recorded with the reason.
 pub fn read_config_on_disk(root: &Path, running: Option<&KubeletProcess>) -> Lookup<ConfigOnDisk> {
-    let (source, process, removes) = match (stopped_kubelet(root), running) {
-        (Some(unit), _) => (unit.source, unit.process, unit.removes),
-        (None, Some(process)) => {
-            (format!("/proc/{}/cmdline", process.pid), process.clone(), Vec::new())
-        }
+    let unit = match (stopped_kubelet(root), running) {
+        (Some(unit), _) => unit,
+        (None, Some(process)) => StoppedKubelet {
+            source: format!("/proc/{}/cmdline", process.pid),
+            process: process.clone(),
+            masked_by: None,
+            removes: Vec::new(),
+        },
         (None, None) => {
             return Lookup::failed("the kubelet's unit", "not found, and no kubelet runs");
         }
     };
+    let StoppedKubelet { source, process, masked_by, removes } = unit;
     let flags = process.interpreted();
     let mut tried = Vec::new();
     let folder = flags.config_dir.as_deref();
@@ -473,6 +477,7 @@ pub fn read_config_on_disk(root: &Path, running: Option<&KubeletProcess>) -> Loo
         process: Some(process),
         file: flags.config.map(|path| read(root, path)),
         drop_ins: paths.into_iter().map(|path| read(root, path)).collect(),
+        masked_by,
         removes,
     };
     Lookup { found: Some(Sourced { source, value }), tried }

@@ -8,14 +8,16 @@ use crate::host::{LIMIT, ReadError, folder_beneath, link_beneath, list_beneath, 
 pub use crate::process_folder::PluginFolder;
 use crate::process_folder::plugin_folder;
 use crate::trust::{
-    check_process_program, is_trusted_user, list_trusted, read_trusted, trusted_users,
+    check_process_program, is_folder, is_trusted_user, list_trusted, read_trusted, trusted_users,
 };
 use kq_facts::host::{HostFacts, PROC_STAT, Text};
 use kq_facts::kubelet_process::{
     CgroupPlace, KubeletProcess, NoFiles, NodeFiles, ProcessTexts, Program, as_started,
     cgroup_place, has_own_pids, may_be_kubelet, recognise, start_ticks, stopped_distribution,
 };
-use kq_facts::kubelet_unit::{KUBEADM_CONFIG, KUBEADM_UNIT, Service, UNIT, service, unit_service};
+use kq_facts::kubelet_unit::{
+    KUBEADM_CONFIG, KUBEADM_UNIT, Service, UNIT, masked_by, service, unit_service,
+};
 use kq_facts::lookup::{FailedSource, Lookup, Sourced};
 use rustix::fs::{PROC_SUPER_MAGIC, fstat, fstatfs};
 use std::path::Path;
@@ -366,6 +368,11 @@ impl NodeFiles for TrustedFiles<'_> {
     fn names(&self, folder: &str) -> Option<Vec<String>> {
         list_trusted(self.0, folder).ok()
     }
+
+    fn link(&self, path: &str) -> Option<String> {
+        let (folder, _) = path.rsplit_once('/')?;
+        is_folder(self.0, folder).then(|| link_beneath(self.0, path).ok()).flatten()
+    }
 }
 
 fn read(root: &Path, path: &str) -> Option<String> {
@@ -384,13 +391,19 @@ pub fn stopped_kubelet(root: &Path) -> Option<StoppedKubelet> {
         let service = service(&[KUBEADM_UNIT.to_owned()], |path| files.text(path))?;
         Some(("the unit of the Kubernetes packages".to_owned(), service))
     };
+    let masked_by = masked_by(UNIT, &files);
     if let Some((source, Service { command, removes })) = unit.or_else(kubeadm) {
-        return Some(StoppedKubelet { source, process: as_started(&command)?, removes });
+        return Some(StoppedKubelet { source, process: as_started(&command)?, masked_by, removes });
     }
     let (owner, found) = stopped_distribution(&files)?;
     let line: Vec<String> = std::iter::once("kubelet".to_owned()).chain(found.arguments).collect();
     let mut process = as_started(&line)?;
     process.flag_files = found.files;
     process.notes.extend(found.notes);
-    Some(StoppedKubelet { source: owner.name().to_owned(), process, removes: Vec::new() })
+    Some(StoppedKubelet {
+        source: owner.name().to_owned(),
+        process,
+        masked_by: None,
+        removes: Vec::new(),
+    })
 }

@@ -19,6 +19,10 @@ impl NodeFiles for Everywhere<'_> {
     fn names(&self, _: &str) -> Option<Vec<String>> {
         Some(self.0.lines().map(str::to_owned).collect())
     }
+
+    fn link(&self, _: &str) -> Option<String> {
+        Some(self.0.to_owned())
+    }
 }
 
 kq_fuzz::fuzz_target!(|bytes: &[u8]| {

@@ -525,3 +525,28 @@ fn severity_of(ran: &Ran, text: &str) -> String {
     let found = found.unwrap_or_else(|| panic!("{text}: {answer}"));
     found["severity"].as_str().expect("a severity").to_owned()
 }
+
+#[test]
+fn a_masked_unit_is_no_start() {
+    let unit = "[Service]\nExecStart=/usr/bin/kubelet --config=/var/lib/kubelet/config.yaml\n";
+    let node = folder_with(&[
+        ("lib/systemd/system/kubelet.service", unit),
+        ("etc/systemd/system/other", ""),
+        ("var/lib/kubelet/config.yaml", CONFIG),
+    ]);
+    let own = node.path().join("etc/systemd/system/kubelet.service");
+    let doctor = || kq(&format!("doctor --host-root {}", node.path().display())).run();
+    let said = "systemd does not start the kubelet: Unit kubelet.service is masked \
+                (/etc/systemd/system/kubelet.service)";
+    assert!(!doctor().stdout.contains(said), "{}", doctor().text());
+    std::os::unix::fs::symlink("/dev/null", &own).expect("a link");
+    let ran = doctor();
+    assert!(ran.stdout.contains(said), "{}", ran.text());
+    assert!(ran.text().contains("systemctl unmask kubelet.service"), "{}", ran.text());
+    std::fs::remove_file(&own).expect("it was there");
+    std::fs::write(&own, "").expect("an empty file");
+    assert!(doctor().stdout.contains(said), "{}", doctor().text());
+    // Its own file wins over that of the package.
+    std::fs::write(&own, unit).expect("a unit");
+    assert!(!doctor().stdout.contains("masked"), "{}", doctor().text());
+}

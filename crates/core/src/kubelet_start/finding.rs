@@ -1,6 +1,6 @@
 //! What is said of a start of the kubelet: each answer about it has these findings.
 
-use super::{Exit, Fix, StartProblem, StartWarning};
+use super::{Exit, Fix, StartProblem, StartRule, StartWarning};
 use kq_answer::{Certainty, Severity, Wording};
 use serde::Serialize;
 
@@ -45,6 +45,17 @@ pub enum StartFinding {
         /// What it has written into cgroups before.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         writes: Vec<StartWrite>,
+    },
+    /// systemd does not start it.
+    #[text("systemd does not start the kubelet: {text} ({path})", text = text.trim_end_matches('.'))]
+    #[why("the file of the unit is empty or a link to /dev/null")]
+    #[leads_to("a kubelet that runs keeps running until it ends, and none starts after it")]
+    #[advice("{fix}")]
+    Masked {
+        /// The words of systemctl.
+        text: String,
+        path: String,
+        fix: String,
     },
     /// It panics when it admits a pod with a device that its plugin no longer lists.
     #[text(
@@ -159,6 +170,9 @@ impl StartFinding {
     pub fn of(problem: &StartProblem) -> Self {
         let fix = problem.fix.as_ref().map(ToString::to_string);
         let (text, cause) = (problem.text.clone(), problem.rule.cause());
+        if let StartRule::MaskedUnit { path, .. } = &problem.rule {
+            return Self::Masked { text, path: path.clone(), fix: fix.unwrap_or_default() };
+        }
         if !problem.is_first {
             return Self::StopsThen { text, cause, fix };
         }
@@ -204,9 +218,10 @@ impl StartFinding {
     pub fn severity(&self) -> Severity {
         match self {
             Self::PanicsWithDevice { certainty: Certainty::Possible, .. } => Severity::Unknown,
-            Self::Stops { .. } | Self::StopsThen { .. } | Self::PanicsWithDevice { .. } => {
-                Severity::Error
-            }
+            Self::Stops { .. }
+            | Self::StopsThen { .. }
+            | Self::Masked { .. }
+            | Self::PanicsWithDevice { .. } => Severity::Error,
             Self::Warns { .. }
             | Self::Ignores { .. }
             | Self::OtherDriver { .. }

@@ -48,6 +48,7 @@ use kq_facts::found_node::asks_for_driver;
 use kq_facts::host::HostFacts;
 use kq_facts::kubelet_config::EffectiveConfiguration;
 use kq_facts::kubelet_process::{DEFAULT_ROOT_DIR, KubeletProcess};
+use kq_facts::kubelet_unit::UNIT;
 use kq_facts::start_files::StartFiles;
 use kq_facts::state_files::{StateFiles, state_path};
 use kq_facts::timestamp::Timestamp;
@@ -86,6 +87,8 @@ pub struct StartFacts<'a> {
     pub machine: Option<Machine>,
     /// The files of state below its folder.
     pub state_files: Option<&'a StateFiles>,
+    /// The file that masks its unit; `None`: nothing masks it.
+    pub masked_by: Option<&'a str>,
     /// The files that its unit removes before the start.
     pub removes: &'a [String],
     /// Checks whether a cgroup exists.
@@ -373,6 +376,9 @@ fn follow(facts: &StartFacts<'_>) -> StartExamination {
             "gates, flags and fields that this version rejects",
             "the version of the kubelet",
         );
+    }
+    if let Some(path) = facts.masked_by {
+        found.stop(Stage::Unit, StartRule::MaskedUnit { unit: UNIT, path: path.to_owned() });
     }
     let said = flags::parse(facts, &mut found);
     let read = config::load(facts, &mut found, &said);

@@ -14,6 +14,8 @@ use serde::{Serialize, Serializer};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Stage {
+    /// systemd starts the unit.
+    Unit,
     /// The command line is read.
     Flags,
     /// The values of the flags are checked.
@@ -49,7 +51,8 @@ impl Stage {
     pub(super) fn wrap(self, text: &str) -> String {
         match self {
             Self::Flags => format!("failed to parse kubelet flag: {text}"),
-            Self::FlagValues
+            Self::Unit
+            | Self::FlagValues
             | Self::ConfigFile
             | Self::Defaults
             | Self::ContainerManager
@@ -115,6 +118,13 @@ fn texts<S: Serializer>(errors: &[ValidationError], serializer: S) -> Result<S::
 #[derive(Clone, Debug, PartialEq, Reason)]
 #[reason(tag = "id", case = "kebab-case")]
 pub enum StartRule {
+    /// systemd starts no unit that is masked.
+    #[text("Unit {unit} is masked.")]
+    MaskedUnit {
+        unit: &'static str,
+        /// The file that masks it: empty, or a link to `/dev/null`.
+        path: String,
+    },
     /// A flag that this version does not have.
     #[text("unknown flag: --{flag}")]
     UnknownFlag {
@@ -372,6 +382,7 @@ impl StartRule {
     pub fn fix(&self) -> Option<Fix> {
         Some(match self {
             Self::BadArgument { .. } => return None,
+            Self::MaskedUnit { unit, .. } => Fix::Unmask { unit },
             Self::UnknownCommand { word } => Fix::RemoveWord { word: word.clone() },
             Self::PrintsAlone { flag } | Self::UnknownFlag { flag, .. } => {
                 Fix::RemoveFlag { flag: flag.clone() }
@@ -450,6 +461,7 @@ impl StartRule {
     /// Returns the file and the function of the kubelet.
     pub fn source(&self) -> &'static str {
         match self {
+            Self::MaskedUnit { .. } => "systemd.unit(5)",
             Self::UnknownFlag { .. }
             | Self::BadArgument { .. }
             | Self::UnknownCommand { .. }
@@ -552,6 +564,9 @@ fn no_cgroup(
 /// The fix of a problem.
 #[derive(Clone, Debug, PartialEq, Eq, Reason)]
 pub enum Fix {
+    /// Let systemd start a unit again.
+    #[text("systemctl unmask {unit}")]
+    Unmask { unit: &'static str },
     /// Start without a flag.
     #[text("remove --{flag} from the command line")]
     RemoveFlag { flag: String },
@@ -598,6 +613,7 @@ pub enum Fix {
     #[text("correct {path}")]
     CorrectFile { path: String },
     /// Supply a file that is named.
+    #[text(if path.is_empty() => "correct {by}")]
     #[text("supply {path}, or correct {by}")]
     PutFile { by: &'static str, path: String },
     /// Start the runtime.

@@ -186,7 +186,8 @@ impl KubeletStart {
 
     /// Leaves what is certain without a configuration: the errors of the command line.
     fn only_flags(&mut self, examination: &StartExamination, reason: String) {
-        let is_of_flags = |it: &&StartProblem| matches!(it.stage, Stage::Flags | Stage::FlagValues);
+        let is_of_flags =
+            |it: &&StartProblem| matches!(it.stage, Stage::Unit | Stage::Flags | Stage::FlagValues);
         let problems: Vec<_> = examination.problems.iter().filter(is_of_flags).collect();
         self.findings = problems.iter().map(|it| (StartFinding::of(it), Some(it.source))).collect();
         self.refused_files.clear();
@@ -290,7 +291,8 @@ fn is_of_version(rule: &StartRule) -> bool {
 fn is_of_config(rule: &StartRule) -> bool {
     !matches!(
         rule,
-        StartRule::UnknownFlag { .. }
+        StartRule::MaskedUnit { .. }
+            | StartRule::UnknownFlag { .. }
             | StartRule::FlagValue { .. }
             | StartRule::UnknownLabels { .. }
             | StartRule::InvalidLabels { .. }
@@ -344,6 +346,7 @@ pub(super) fn examine_start(
             .or_else(|| snapshot.host.swap_bytes().ok()),
         machine: Some(machine),
         state_files: snapshot.state_files.as_ref(),
+        masked_by: on_disk.masked_by.as_deref(),
         removes: &on_disk.removes,
         missing_paths: Some(&missing),
         files: snapshot.start_files.value(),

@@ -23,6 +23,8 @@ pub trait NodeFiles {
     fn text(&self, path: &str) -> Option<String>;
     /// Returns the names in a folder, in order; `None`: there is none.
     fn names(&self, folder: &str) -> Option<Vec<String>>;
+    /// Returns the target of a link; `None`: the path is none.
+    fn link(&self, path: &str) -> Option<String>;
 }
 
 /// No files, for a node whose process is not trusted.
@@ -34,6 +36,10 @@ impl NodeFiles for NoFiles {
     }
 
     fn names(&self, _: &str) -> Option<Vec<String>> {
+        None
+    }
+
+    fn link(&self, _: &str) -> Option<String> {
         None
     }
 }

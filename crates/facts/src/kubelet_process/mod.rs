@@ -45,6 +45,8 @@ pub struct StoppedKubelet {
     pub source: String,
     /// Its command line.
     pub process: KubeletProcess,
+    /// The file that masks its unit.
+    pub masked_by: Option<String>,
     /// The files that its unit removes before each start.
     pub removes: Vec<String>,
 }
