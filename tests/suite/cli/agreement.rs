@@ -841,3 +841,41 @@ fn a_driver_that_the_kubelet_does_not_ask_for_is_not_reported() {
     assert!(ran.stdout.contains("drivers-differ"), "{}", ran.text());
     assert!(!ran.stdout.contains("ignores cgroupDriver"), "{}", ran.text());
 }
+
+#[test]
+fn a_percentage_of_memory_is_of_the_whole_in_every_command() {
+    let folder = changed(|it| {
+        let config = &mut it["kubeletConfig"]["found"]["value"]["value"];
+        config["evictionHard"]["memory.available"] = json!("5%");
+    });
+    // 5% of 16000Mi are 800Mi.
+    for (left, code) in [("700Mi", 1), ("900Mi", 0)] {
+        let line = format!("what-if memory-available {left} --snapshot s.json");
+        let ran = kq(&line).within(folder.path()).run();
+        assert_eq!(ran.code, code, "{left}: {}", ran.text());
+        assert_eq!(ran.stdout.contains("threshold of 800Mi"), code == 1, "{left}: {}", ran.text());
+    }
+}
+
+#[test]
+fn the_pod_that_is_evicted_first_has_a_finding() {
+    let folder = changed(|it| {
+        let config = &mut it["kubeletConfig"]["found"]["value"]["value"];
+        config["evictionHard"]["memory.available"] = json!("7Gi");
+    });
+    let said = "memory.available is below its threshold, and the kubelet evicts this pod first";
+    let rank = kq("evict rank --signal memory --snapshot s.json").within(folder.path()).run();
+    assert!(rank.stdout.contains("batch/report-day"), "{}", rank.text());
+    for (line, code) in
+        [("doctor batch/report-day", 1), ("why batch/report-day", 0), ("doctor shop/cart-0", 0)]
+    {
+        let ran = kq(&format!("{line} --snapshot s.json")).within(folder.path()).run();
+        assert_eq!(
+            ran.stdout.contains(said),
+            line.contains("report-day"),
+            "{line}: {}",
+            ran.text()
+        );
+        assert_eq!(ran.code, code, "{line}: {}", ran.text());
+    }
+}

@@ -2,7 +2,8 @@
 
 use super::disruptions::NodeDisruptions;
 use super::reported::{
-    Admission, Devices, Distance, Eviction, ImageGc, Known, Outcome, Reported, ReportedFinding,
+    Admission, Before, Devices, Distance, Eviction, ImageGc, Known, Outcome, Preemption, Reported,
+    ReportedFinding,
 };
 use kq_answer::Severity;
 use kq_eviction::Sufficiency;
@@ -232,7 +233,9 @@ fn counted(answer: &Value, exit_code: u8) -> BTreeSet<NodeResult> {
     let one = |word: &str| [result(word)].into();
     match Reported::read(answer) {
         Reported::Findings(found) => found.into_iter().filter_map(problem).collect(),
-        Reported::Admission(Admission { admitted: Some(false), refusals }) => {
+        Reported::Admission(Admission { start_error: Some(_), .. })
+        | Reported::Preemption(Preemption { start_error: Some(_), .. }) => one("no kubelet"),
+        Reported::Admission(Admission { admitted: Some(false), refusals, .. }) => {
             refusals.iter().map(|it| result(&it.reason)).collect()
         }
         Reported::Admission(Admission { admitted: Some(true), .. }) => one("admitted"),
@@ -282,6 +285,10 @@ fn eviction(found: &Eviction) -> &'static str {
     });
     let reclaimed = found.reclaimed.as_ref().map(|it| &it.sufficiency);
     match graces.min() {
+        // A pod above a limit of its own goes whatever a threshold says.
+        _ if found.before.iter().any(|it| matches!(it, Before::LocalStorageLimits {})) => {
+            "evicts now"
+        }
         None => "evicts nothing",
         _ if matches!(reclaimed, Some(Known::Value(Sufficiency::Enough))) => "reclaims enough",
         Some(GoDuration(..=0)) => "evicts now",

@@ -47,11 +47,14 @@ pub(super) struct ReportedFinding {
 }
 
 #[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(super) struct Admission {
     /// `None`: undecided.
     pub admitted: Option<bool>,
     #[serde(default)]
     pub refusals: Vec<Refusal>,
+    /// Why no kubelet admits it.
+    pub start_error: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -60,8 +63,11 @@ pub(super) struct Refusal {
 }
 
 #[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(super) struct Preemption {
     pub result: String,
+    /// Why no kubelet admits the pod.
+    pub start_error: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -111,7 +117,19 @@ pub(super) struct Reclaimed {
 #[derive(Debug, Deserialize)]
 pub(super) struct Eviction {
     pub now: Vec<Distance>,
+    /// What comes before the order of pods.
+    #[serde(default)]
+    pub before: Vec<Before>,
     pub reclaimed: Option<Reclaimed>,
+}
+
+/// What the kubelet does before it evicts pods by their order (`BeforeReason` of `kq_eviction`).
+#[derive(Debug, Deserialize)]
+#[serde(tag = "code", rename_all = "camelCase")]
+pub(super) enum Before {
+    LocalStorageLimits {},
+    #[serde(other)]
+    Other,
 }
 
 #[derive(Debug, Deserialize)]

@@ -56,6 +56,18 @@ fn results_of_one_answer() {
         ("admitted", 0, json!({"kind": "PodAdmission", "admitted": true}), &["admitted"]),
         ("preempts", 0, json!({"kind": "PodPreemption", "result": "preempts"}), &["preempts"]),
         (
+            "no kubelet starts",
+            1,
+            json!({"kind": "PodPreemption", "result": "fits", "startError": "x"}),
+            &["WARNING no kubelet"],
+        ),
+        (
+            "no kubelet starts, and admits",
+            1,
+            json!({"kind": "PodAdmission", "admitted": true, "startError": "x"}),
+            &["WARNING no kubelet"],
+        ),
+        (
             "collects",
             0,
             json!({"kind": "ImageGcPlan", "freed": {"images": 2}, "outcome": {"error": null}}),
@@ -75,6 +87,13 @@ fn results_of_one_answer() {
         ),
         ("far from an eviction", 0, ranked(&[("notCrossed", "0s")]), &["evicts nothing"]),
         ("pressure that ends", 0, ranked(&[("reported", "0s")]), &["evicts nothing"]),
+        (
+            "a pod exceeds a limit of its own",
+            0,
+            json!({"kind": "EvictionRank", "now": [{"code": "notCrossed"}], "items": [],
+                   "before": [{"code": "reclaim"}, {"code": "localStorageLimits", "pods": ["a/b"]}]}),
+            &["evicts now"],
+        ),
         (
             "a threshold is crossed",
             0,

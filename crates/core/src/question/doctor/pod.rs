@@ -2,6 +2,7 @@
 
 use super::pod_fact::PodFact;
 use super::restart::victims_of_next;
+use super::rule::{Eviction, NodeFinding, NodeRule};
 use crate::question::admission::{AdmissionNode, Detail, plan, sort};
 use crate::question::cgroup::Compared;
 use crate::question::devices::list::device_list;
@@ -107,7 +108,8 @@ pub(super) fn report(
 ) -> Result<PodReport, Failure> {
     let pod = find(compared, named, findings)?;
     let name = qualified(pod);
-    let mut page = Page { name: &name, rows: Vec::new(), basis: Basis::default() };
+    let mut page =
+        Page { name: &name, rows: Vec::new(), findings: Vec::new(), basis: Basis::default() };
     page.status(pod, node.kubelet.rules.gates);
     page.cgroups(compared, pod)?;
     page.basis.lack_all(node.missing_config());
@@ -133,7 +135,11 @@ pub(super) fn report(
     Ok(PodReport {
         uid: effective_uid(pod).to_owned(),
         items: page.rows,
-        findings: findings.iter().filter(is_about).cloned().collect(),
+        findings: page
+            .findings
+            .into_iter()
+            .chain(findings.iter().filter(is_about).cloned())
+            .collect(),
         basis: page.basis,
         pod: name,
     })
@@ -179,6 +185,8 @@ fn find<'c>(compared: &'c Compared, named: &str, checks: &[Finding]) -> Result<&
 struct Page<'n> {
     name: &'n str,
     rows: Vec<PodRow>,
+    /// What is said of this pod alone.
+    findings: Vec<Finding>,
     basis: Basis,
 }
 
@@ -316,6 +324,18 @@ impl Page<'_> {
             };
             let uid = effective_uid(pod);
             let (pods, own) = (rank.items.len(), rank.items.iter().find(|it| it.pod.uid == uid));
+            let first = &rank.first.one_of;
+            if rank.is_crossed()
+                && rank.reclaimed.is_none()
+                && !rank.lacks_pods
+                && self.findings.is_empty()
+                && let [only] = first.as_slice()
+                && only.uid == uid
+            {
+                let subject = Subject::Pod { pod: self.name.to_owned(), container: None };
+                let rule = NodeRule::Eviction(Eviction::First { signal });
+                self.findings.push(NodeFinding::new(subject, rule).written());
+            }
             if let Some(own) = own {
                 let signal = signal.as_str().to_owned();
                 let command = format!("kq evict rank --signal {signal}");

@@ -367,6 +367,11 @@ pub enum Eviction {
         /// What is reclaimed before; `None`: nothing.
         reclaim: Option<ReclaimAhead>,
     },
+    #[text("{signal} is below its threshold, and the kubelet evicts this pod first")]
+    #[leads_to("the pod fails, and its controller makes another one")]
+    #[advice("free the resource, or move pods away")]
+    #[command(rank(*signal))]
+    First { signal: Signal },
     #[text("it uses more local storage than its limits allow")]
     #[leads_to("the kubelet evicts it at its next look, within 10 s, whatever the thresholds")]
     #[advice(
@@ -578,7 +583,9 @@ impl Rule for NodeRule {
                 Eviction::Ok { .. } => Severity::Ok,
                 Eviction::Unknown { .. } | Eviction::NoThresholds { .. } => Severity::Unknown,
                 Eviction::Near { .. } => Severity::Warning,
-                Eviction::Crossed { .. } | Eviction::OverOwnLimits => Severity::Error,
+                Eviction::Crossed { .. } | Eviction::First { .. } | Eviction::OverOwnLimits => {
+                    Severity::Error
+                }
             },
             Self::Devices(state) => match state {
                 Devices::Ok { .. } => Severity::Ok,

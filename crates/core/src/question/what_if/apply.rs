@@ -252,7 +252,11 @@ pub fn apply(
                 let most = kq_output::units::bytes(most);
                 return Err(Failure::usage(anyhow!("{change}: the node has {most} of memory")));
             }
-            memory.available_bytes = Some(bytes);
+            // The capacity, of which thresholds are percentages, is the sum of both (`makeMemoryAvailableSignalObservation`).
+            let before = memory.available_bytes.replace(bytes);
+            memory.working_set_bytes = before
+                .zip(memory.working_set_bytes)
+                .map(|(available, used)| available.saturating_add(used).saturating_sub(bytes));
         }
         Change::StateFile { name, is_damaged } => state_file(state, name, *is_damaged)?,
     }
