@@ -73,10 +73,11 @@ impl ConfigOnDisk {
 
     /// Returns true if the kubelet cannot load the file of `--config`, or decode a drop-in.
     pub fn is_refused(&self) -> bool {
-        use ConfigContent::{Absent, Broken, Empty, Folder};
-        let is_no_file =
-            |it: &ConfigText| matches!(it.content, Absent | Broken(_) | Empty | Folder);
-        let is_broken = |it: &ConfigText| matches!(it.content, Broken(_));
+        use ConfigContent::{Absent, Empty, Folder};
+        let is_no_file = |it: &ConfigText| {
+            matches!(it.content, Absent | Empty | Folder) || it.content.refusal(false).is_some()
+        };
+        let is_broken = |it: &ConfigText| it.content.refusal(true).is_some();
         self.file.iter().any(is_no_file) || self.drop_ins.iter().any(is_broken)
     }
 
@@ -176,6 +177,26 @@ impl ConfigContent {
             Err(BrokenDocument::Refused(error)) => Self::Broken(error),
             Err(bound @ BrokenDocument::Bound(_)) => Self::Unreadable(bound.to_string()),
         }
+    }
+
+    /// Returns why the kubelet's decoder refuses its text, of the file of `--config` or of a drop-in; `None`: it decodes a document,
+    /// or there is no text. What the document must be is checked with its fields.
+    pub fn refusal(&self, is_drop_in: bool) -> Option<String> {
+        match self {
+            Self::Broken(error) => Some(error.clone()),
+            Self::Document { value, .. } if value.is_null() => {
+                Some("Object 'Kind' is missing: its first document is empty".to_owned())
+            }
+            Self::Document { .. } if is_drop_in => self.strict_error(),
+            _ => None,
+        }
+    }
+
+    /// Returns the kubelet's error about keys that come twice. It is fatal in a drop-in only, which the kubelet decodes strictly.
+    pub fn strict_error(&self) -> Option<String> {
+        let Self::Document { duplicates, .. } = self else { return None };
+        let error = || format!("strict decoding error: {}", duplicates.join(", "));
+        (!duplicates.is_empty()).then(error)
     }
 
     /// Returns the contents of a file that has this document.

@@ -52,8 +52,8 @@ pub struct ConfigSource {
     pub source: Option<Source>,
     /// The last setter of a field.
     pub origins: BTreeMap<String, Origin>,
-    /// Why the kubelet merges none of its drop-ins; `None`: it does.
-    pub refused: Option<String>,
+    /// Why the kubelet does not decode its file or a drop-in; `None`: it does.
+    pub refused: Option<DescribeError>,
     /// The fields that flags of the kubelet set, after the defaults.
     pub by_flag: BTreeSet<&'static str>,
 }
@@ -96,6 +96,9 @@ pub enum DescribeError {
         origin: Option<Origin>,
     },
     /// Drop-ins that cannot be merged.
+    /// A file that the kubelet's decoder refuses, with the reason.
+    #[error("the kubelet cannot decode {0}")]
+    Undecoded(String),
     #[error("the kubelet refuses its drop-ins: {0}")]
     DropIns(String),
     /// More is reserved than there is.
@@ -132,9 +135,6 @@ fn asks_for_amounts(sources: NodeSources<'_>) -> bool {
 /// Describes a node.
 /// Fails where a kubelet with this configuration would not start, and on what cannot be read.
 pub fn describe(sources: NodeSources<'_>) -> Result<NodeConfig, DescribeError> {
-    if let Some(error) = &sources.config.refused {
-        return Err(DescribeError::DropIns(error.clone()));
-    }
     let mut facts = Facts::default();
     let mut warnings = Vec::new();
     let overrides = sources.overrides;

@@ -74,6 +74,9 @@ impl Kubelet {
 /// Describes a kubelet, also one that would not start with its configuration.
 /// Fails on what the kubelet does not decode, and on its feature gates.
 pub fn describe_kubelet(sources: KubeletSources<'_>) -> Result<Kubelet, DescribeError> {
+    if let Some(error) = &sources.config.refused {
+        return Err(error.clone());
+    }
     let given = given_version(sources.version, sources.object, sources.program);
     let (version, version_origin) = given.unwrap_or((KubeletVersion::ASSUMED, Origin::Assumed));
     let mut warnings = Vec::new();

@@ -142,7 +142,9 @@ impl Node {
             settings_of(NodeSources { config, object, overrides: &overrides, live })
         });
         let refused: Vec<_> = decoded.refused.into_iter().chain(accepted.refused).collect();
-        if let Some(whole) = refused.iter().find(|it| it.fields.is_empty() && is_given) {
+        if let Some(whole) =
+            refused.iter().find(|it| it.fields.is_empty() && is_given && !it.is_undecoded())
+        {
             return Err(refuse(whole.error.clone()));
         }
         if !overrides.ignores_config {

@@ -40,6 +40,12 @@ impl RefusedConfig {
         if fields.is_empty() { missing } else { missing.about(fields) }
     }
 
+    /// Returns true if the kubelet decodes none of it: its decoder refuses the file or a drop-in. The command line that names the
+    /// files is right.
+    pub(crate) fn is_undecoded(&self) -> bool {
+        matches!(self.error, DescribeError::Undecoded(_) | DescribeError::DropIns(_))
+    }
+
     /// Returns what was probably meant.
     fn hints(&self) -> Vec<String> {
         match &self.error {
@@ -97,7 +103,7 @@ impl<T> Accepted<T> {
                 |field: &String| matches!(config.origins.get(field), Some(Origin::Flag(_)));
             let is_of_flag = fields.iter().any(is_flag);
             match fields.as_slice() {
-                [] => config = ConfigSource::default(),
+                [] => config = only_flags(config),
                 some => some.iter().for_each(|field| forget(&mut config, field, error)),
             }
             let error = error.clone();
@@ -106,6 +112,24 @@ impl<T> Accepted<T> {
         }
         Self { made, config, refused }
     }
+}
+
+/// Returns the fields that flags of the operator set; nothing, where no other field is left.
+fn only_flags(config: ConfigSource) -> ConfigSource {
+    let is_whole = config.refused.is_none();
+    let is_flag = |field: &str| matches!(config.origins.get(field), Some(Origin::Flag(_)));
+    let Value::Object(fields) = &*config.value else { return ConfigSource::default() };
+    let kept: serde_json::Map<String, Value> = fields
+        .iter()
+        .filter(|(field, _)| is_flag(field))
+        .map(|(field, value)| (field.clone(), value.clone()))
+        .collect();
+    if kept.is_empty() || is_whole && kept.len() == fields.len() {
+        return ConfigSource::default();
+    }
+    let origins = config.origins.iter().filter(|(field, _)| kept.contains_key(*field));
+    let origins = origins.map(|(field, origin)| (field.clone(), origin.clone())).collect();
+    ConfigSource { value: Value::Object(kept).into(), origins, ..ConfigSource::default() }
 }
 
 /// Removes what an error is about: a field, or the gates in it.
@@ -138,7 +162,7 @@ fn culprits(
             .map(str::to_owned)
             .into_iter()
             .collect(),
-        DescribeError::DropIns(_) => Vec::new(),
+        DescribeError::Undecoded(_) | DescribeError::DropIns(_) => Vec::new(),
         DescribeError::Gates { .. } => vec!["featureGates".to_owned()],
         DescribeError::Reservation { error, .. } => vec![error.field().to_owned()],
         DescribeError::Threshold { refused, .. } => vec![refused.field.to_owned()],

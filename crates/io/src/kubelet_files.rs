@@ -8,7 +8,7 @@ use crate::trust::{files_trusted, is_folder, read_trusted};
 use kq_answer::origin::Origin;
 use kq_answer::warning::{Warning, WarningCode};
 use kq_facts::config_on_disk::{ConfigContent, ConfigOnDisk, ConfigText};
-use kq_facts::describe::ConfigSource;
+use kq_facts::describe::{ConfigSource, DescribeError};
 use kq_facts::input_name::shown;
 use kq_facts::kubelet_config::{
     MergeError, Source, carried, drop_in_order, merge_over, resolve_paths, write_out_empty,
@@ -74,6 +74,13 @@ pub enum KubeletFileError {
         path: String,
         /// The number of documents.
         count: usize,
+    },
+    /// The kubelet's decoder refuses it.
+    #[error("{path}: {error}")]
+    Undecoded {
+        path: String,
+        /// The kubelet's error.
+        error: String,
     },
     /// A drop-in cannot be merged.
     #[error("{folder}")]
@@ -179,6 +186,17 @@ fn read_files(
             config.source = Some(Source::Configz);
             content = ConfigContent::document(value.clone());
         }
+        if let Some(error) = content.refusal(false) {
+            let error = undecoded(file, &error);
+            if matches!(files, Files::Beneath(_)) {
+                return Err(error);
+            }
+            // What the kubelet makes of the operator's files is answered.
+            config.refused = Some(DescribeError::Undecoded(error.to_string()));
+            if value.is_null() {
+                value = Value::Object(serde_json::Map::new());
+            }
+        }
         // A file that was given may be a copy from elsewhere.
         if matches!(files, Files::Beneath(_)) {
             resolve_paths(&mut value, file.rsplit_once('/').map_or("", |(folder, _)| folder));
@@ -217,11 +235,21 @@ fn add_drop_ins(
             continue;
         }
         let bytes = files.read(&path)?;
-        let (value, content) = match first_document(&path, bytes.clone(), notes) {
-            Ok(read) => read,
+        let mut of_file = Vec::new();
+        let read = first_document(&path, bytes.clone(), &mut of_file).and_then(|read| {
+            match read.1.refusal(true) {
+                Some(error) => Err(undecoded(&path, &error)),
+                None => Ok(read),
+            }
+        });
+        let (value, content) = match read {
+            Ok(read) => {
+                notes.extend(of_file);
+                read
+            }
             // What the kubelet makes of the operator's files is answered.
             Err(error) if matches!(files, Files::Named) => {
-                config.refused.get_or_insert_with(|| error.to_string());
+                config.refused.get_or_insert_with(|| DescribeError::DropIns(error.to_string()));
                 texts.push(ConfigText { path, content: ConfigContent::of(&bytes) });
                 continue;
             }
@@ -241,13 +269,19 @@ fn add_drop_ins(
     config.value = match merged {
         Ok(merged) => merged,
         Err(error) if matches!(files, Files::Named) => {
-            config.refused.get_or_insert_with(|| error.to_string());
+            config.refused.get_or_insert_with(|| DescribeError::DropIns(error.to_string()));
             base
         }
         Err(error) => return Err(KubeletFileError::Merge { folder: folder.to_owned(), error }),
     }
     .into();
     Ok(texts)
+}
+
+/// Returns the error of a file that the kubelet's decoder refuses, in one line.
+fn undecoded(path: &str, error: &str) -> KubeletFileError {
+    let error = error.split_whitespace().collect::<Vec<_>>().join(" ");
+    KubeletFileError::Undecoded { path: shown(path).to_owned(), error }
 }
 
 /// Records which file last set each field.
@@ -321,7 +355,8 @@ pub fn read_node_object(
     })
 }
 
-/// Returns the first document of a configuration, the kubelet reads no other, and the same as the kubelet reads it.
+/// Returns the first document of a configuration, the kubelet reads no other, with the values that the kubelet's decoder gives it,
+/// and the contents of the file. A file that the kubelet does not decode has the values that kq reads.
 fn first_document(
     path: &str,
     content: Vec<u8>,
@@ -346,7 +381,12 @@ fn first_document(
     }
     let (value, duplicate) = read_document(path, first)?;
     notes.extend(duplicate.map(|duplicate| duplicate.text));
-    Ok((value, ConfigContent::of(text.as_bytes())))
+    let content = ConfigContent::of(text.as_bytes());
+    let value = match &content {
+        ConfigContent::Document { value, .. } => Value::clone(value),
+        _ => value,
+    };
+    Ok((value, content))
 }
 
 /// Returns the one document of a file with nodes.

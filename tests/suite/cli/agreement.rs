@@ -276,7 +276,57 @@ fn a_drop_in_that_is_refused_is_answered() {
         assert!(ran.code == 1 && ran.text().contains(says), "{content:?}: {}", ran.text());
         let line = format!("allocatable --capacity cpu=4,memory=8Gi {files}");
         let ran = kq(&line).within(folder.path()).run();
-        assert!(ran.code != 0 && ran.text().contains("10.conf"), "{content:?}: {}", ran.text());
+        assert!(ran.code == 3 && ran.text().contains("10.conf"), "{content:?}: {}", ran.text());
+    }
+}
+
+/// What the kubelet's decoder refuses is no configuration, although kq could read it: the start is answered, and what needs the
+/// configuration has it missing.
+#[test]
+fn a_configuration_that_no_kubelet_decodes_is_missing() {
+    const HEAD: &str = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n";
+    let whole = |text: &str| text.replace("HEAD", HEAD);
+    let json =
+        "{\"apiVersion\":\"kubelet.config.k8s.io/v1beta1\",\"kind\":\"KubeletConfiguration\",}";
+    for (file, drop_in, name, reason) in [
+        (json.to_owned(), None, "kubelet.yaml", "invalid character '}'"),
+        ("null\n".to_owned(), None, "kubelet.yaml", "Object 'Kind' is missing"),
+        (whole("---\n---\nHEAD"), None, "kubelet.yaml", "Object 'Kind' is missing"),
+        (whole("%YAML 1.2\n---\nHEAD"), None, "kubelet.yaml", "incompatible YAML document"),
+        (whole("HEADmaxPods: !foo 50\n"), None, "kubelet.yaml", "maxPods"),
+        (
+            whole("HEAD"),
+            Some(whole("HEADmaxPods: 5\nmaxPods: 6\n")),
+            "10.conf",
+            "already set in map",
+        ),
+        (whole("HEAD"), Some("null\n".to_owned()), "10.conf", "Object 'Kind' is missing"),
+    ] {
+        let folder = folder_with(&[("kubelet.yaml", &file)]);
+        std::fs::create_dir(folder.path().join("d")).expect("a folder");
+        if let Some(drop_in) = &drop_in {
+            std::fs::write(folder.path().join("d/10.conf"), drop_in).expect("a file");
+        }
+        let files = "--kubelet-config kubelet.yaml --kubelet-config-dir d";
+        let ask = |line: &str| kq(&format!("{line} {files}")).within(folder.path()).run();
+        for line in [
+            "allocatable --capacity cpu=4,memory=8Gi",
+            "cgroup plan --capacity cpu=4,memory=8Gi,pid=32768",
+            "gc policy",
+        ] {
+            let ran = ask(line);
+            let says = ran.text().contains(name) && ran.text().contains(reason);
+            assert!(ran.code == 3 && says, "{line}: {reason}: {}", ran.text());
+            assert!(!ran.text().contains("the last one counts"), "{line}: {}", ran.text());
+        }
+        let night = repository().join("examples/night/worker-3.json");
+        for line in ["doctor", "what-if kubelet-restart"] {
+            let ran = ask(&format!("{line} --snapshot {}", night.display()));
+            let says = ran.text().contains("exits at its start") && ran.text().contains(reason);
+            assert!(ran.code == 1 && says, "{line}: {reason}: {}", ran.text());
+        }
+        let ran = ask(&format!("what-if disk 95 --snapshot {}", night.display()));
+        assert!(ran.stderr.contains("its thresholds are unknown"), "{reason}: {}", ran.text());
     }
 }
 

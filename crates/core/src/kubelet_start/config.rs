@@ -223,8 +223,7 @@ fn typed(
         return Err((StartRule::NoType { place, field, body: text.clone() }, certainty).into());
     }
     let DocumentHead { kind, api_version } = head;
-    if is_drop_in && !duplicates.is_empty() {
-        let error = format!("strict decoding error: {}", duplicates.join(", "));
+    if let Some(error) = file.content.strict_error().filter(|_| is_drop_in) {
         return Err(StartRule::NotYaml { place, error }.into());
     }
     if kind != KIND || api_version != API_VERSION {

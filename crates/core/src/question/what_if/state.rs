@@ -16,6 +16,7 @@ use kq_facts::live::{config_source, missing_config};
 use kq_facts::lookup::Lookup;
 use kq_facts::node::{Node, of_description};
 use kq_facts::overrides::{KubeletFlags, Overrides};
+use kq_facts::refused_config::RefusedConfig;
 use kq_facts::snapshot::{RecordedConfig, Snapshot};
 use kq_facts::state_files::StateFiles;
 use kq_k8s::manifest::LoadedPod;
@@ -60,6 +61,11 @@ impl NodeState {
         if let Some(given) = given {
             let source =
                 overrides.config_file.clone().unwrap_or_else(|| "--kubelet-config".to_owned());
+            // The fields that kq reads are a guess of what such a kubelet ran with before.
+            if let Some(error) = given.config.refused.clone() {
+                let refused = RefusedConfig { fields: Vec::new(), is_of_flag: false, error };
+                overrides.assumed_config = Some(refused.missing());
+            }
             let recorded = recorded(given.config, given.notes);
             snapshot.kubelet_config = Lookup::found(source, recorded);
         }
