@@ -318,6 +318,15 @@ impl Node {
         &self.refused
     }
 
+    /// Returns true if no field of the configuration is known: it was queried and not found, or is refused as a whole. Where none was
+    /// asked for, the defaults are an assumption of the answer.
+    pub fn lacks_whole_config(&self) -> bool {
+        let is_unknown = !self.knows_config && self.snapshot.kubelet_config.has_failed();
+        is_unknown
+            || self.overrides.assumed_config.is_some()
+            || self.refused.iter().any(|it| it.fields.is_empty())
+    }
+
     /// Returns the fields of the configuration that the kubelet refuses. Of its feature gates, the others are known.
     pub fn refused_fields(&self) -> impl Iterator<Item = &str> {
         let are_gates = |it: &&RefusedConfig| matches!(it.error, DescribeError::Gates { .. });

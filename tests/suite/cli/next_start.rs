@@ -550,3 +550,43 @@ fn a_masked_unit_is_no_start() {
     std::fs::write(&own, unit).expect("a unit");
     assert!(!doctor().stdout.contains("masked"), "{}", doctor().text());
 }
+
+const WHOLE: &str = "apiVersion: v1\nkind: Pod\nmetadata: {name: whole}\nspec:\n  containers:\n  - name: c\n    image: i\n    \
+                     resources: {limits: {cpu: CPUS, memory: 64Mi}}\n";
+
+/// Asks about a Guaranteed pod with so many CPUs, `pod.yaml`, on the node at night.
+fn ask_about_whole(line: &str, cpus: &str, change: impl FnOnce(&mut Value)) -> Ran {
+    let folder = changed(change);
+    std::fs::write(folder.path().join("pod.yaml"), WHOLE.replace("CPUS", cpus)).expect("a file");
+    kq(&format!("{line} --snapshot s.json")).within(folder.path()).run()
+}
+
+/// Whether CPUs of its own are refused to a pod is open where the policy of the CPU manager is.
+#[test]
+fn a_pod_is_not_admitted_by_a_policy_that_is_not_known() {
+    let failed = json!({"found": null, "tried": [{"source": "configz", "reason": "forbidden"}]});
+    let ask = |cpus: &str, state: Value, more: &str| {
+        let line = format!("admit explain pod.yaml {more}");
+        ask_about_whole(&line, cpus, |node| {
+            node["kubeletConfig"] = failed.clone();
+            node["stateFiles"]["files"]["cpu_manager_state"] = state.clone();
+            node["node"]["found"]["value"]["status"]["allocatable"]["cpu"] = json!("16");
+        })
+    };
+    let state = |policy: &str| json!({"read": format!("{{\"policyName\":\"{policy}\",\"defaultCpuSet\":\"\",\"checksum\":1}}")});
+    for open in [json!("absent"), state("static")] {
+        let ran = ask("'1'", open.clone(), "");
+        assert_eq!(ran.code, 3, "{open}: {}", ran.text());
+        let says = "default/whole: not known whether worker-3 admits it: placement: cpuManagerPolicy is unknown";
+        assert!(ran.stdout.starts_with(says), "{open}: {}", ran.text());
+    }
+    // Of a part of a CPU no policy decides, and the state file or a flag names the policy.
+    for (cpus, state, more) in [
+        ("100m", json!("absent"), ""),
+        ("'1'", state("none"), ""),
+        ("'1'", json!("absent"), "--set cpuManagerPolicy=none"),
+    ] {
+        let ran = ask(cpus, state.clone(), more);
+        assert_eq!(ran.code, 0, "{cpus} {state} {more}: {}", ran.text());
+    }
+}

@@ -27,6 +27,7 @@ use kq_managers::topology_manager::{
     Admission, HintProvider, NotComputed, NumaInfo, NumaNode, Refusal as TopologyRefusal,
     TopologyManager,
 };
+use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Returns true if a container of a pod gets exclusive CPUs.
@@ -73,7 +74,10 @@ impl AdmissionNode {
     pub(super) fn placement(&self, others: Option<&[NodePod<'_>]>) -> Placement {
         let config = self.node.config();
         if config.cpu_manager_policy == "none" && config.memory_manager_policy == "None" {
-            return Placement::Nothing;
+            // A start with an unknown configuration is unknown itself.
+            let unknown = others.and_then(|_| unknown_policies(&self.node));
+            return unknown
+                .map_or(Placement::Nothing, |unknown| Placement::Unknown(Box::new(unknown)));
         }
         let counted = |others: &[NodePod<'_>]| {
             let pods = others.iter().filter(|it| it.counts).map(|it| it.pod);
@@ -97,6 +101,31 @@ impl AdmissionNode {
             })),
         }
     }
+}
+
+/// Returns the managers of a kubelet whose policies are not known, nor named by its state files, which every policy writes; `None`:
+/// their policies are those of the configuration, or the defaults are assumed.
+fn unknown_policies(node: &Node) -> Option<UnknownManagers> {
+    let policy = |file: StateFile| {
+        let text = state_file(node, file).ok().flatten()?;
+        let read: Value = serde_json::from_slice(text).ok()?;
+        Some(read.get("policyName")?.as_str()?.to_owned())
+    };
+    let is_set = node.kubelet.origins.contains_key("cpuManagerPolicy");
+    let knows_cpus = is_set || policy(StateFile::Cpu).is_some_and(|policy| policy == "none");
+    let is_set = node.kubelet.origins.contains_key("memoryManagerPolicy");
+    // A static memory manager is rare: that there is none is not doubted without a trace of one.
+    let has_memory = !is_set && policy(StateFile::Memory).is_some_and(|it| it == "Static");
+    let field = if has_memory { "memoryManagerPolicy" } else { "cpuManagerPolicy" };
+    let is_unknown = node.lacks_whole_config() && (has_memory || !knows_cpus);
+    is_unknown.then(|| UnknownManagers {
+        reason: format!(
+            "{field} is unknown, because the kubelet's configuration is unknown (--kubelet-config FILE)"
+        ),
+        gates: node.kubelet.rules.gates,
+        is_about_cpus: !has_memory,
+        shared: None,
+    })
 }
 
 /// Returns the CPUs of a static CPU manager that has no state and has given none away: all that run (`validateState`,
