@@ -23,6 +23,7 @@ use kq_k8s::cpuset::CpuSet;
 use kq_k8s::feature_gates::{FeatureGateError, FeatureGates};
 use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::pod::{ResourceList, ResourceName};
+use kq_k8s::quantity::Quantity;
 use kq_k8s::version::KubeletVersion;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -95,10 +96,10 @@ pub enum DescribeError {
         /// Its setter.
         origin: Option<Origin>,
     },
-    /// Drop-ins that cannot be merged.
     /// A file that the kubelet's decoder refuses, with the reason.
     #[error("the kubelet cannot decode {0}")]
     Undecoded(String),
+    /// Drop-ins that cannot be merged.
     #[error("the kubelet refuses its drop-ins: {0}")]
     DropIns(String),
     /// More is reserved than there is.
@@ -171,10 +172,8 @@ pub fn describe(sources: NodeSources<'_>) -> Result<NodeConfig, DescribeError> {
         // The disk is then no resource of the node (`Start`, `pkg/kubelet/cm/container_manager_linux.go`).
         capacity.remove(&ResourceName::from("ephemeral-storage"));
     }
-    let cpus = capacity
-        .get(&ResourceName::Cpu)
-        .and_then(kq_k8s::quantity::Quantity::as_units)
-        .and_then(CpuSet::first);
+    let cpus =
+        capacity.get(&ResourceName::Cpu).and_then(Quantity::as_units).and_then(CpuSet::first);
     let reserved = reservations(&mut config, cpus.as_ref()).map_err(|error| {
         let field = error.field();
         DescribeError::Reservation {
@@ -320,7 +319,11 @@ fn capacity(sources: NodeSources<'_>, live: &mut Live<'_>, facts: &mut Facts) ->
         origins.insert(name, source);
     }
     if let Some((file, object)) = sources.object {
-        for (name, amount) in object.status.capacity.iter().filter(|(name, _)| is_machine(name)) {
+        // No machine has less than nothing: such an amount is unknown.
+        let is_known =
+            |name: &ResourceName, amount: &Quantity| is_machine(name) && amount.sign() >= 0;
+        let reported = object.status.capacity.iter();
+        for (name, amount) in reported.filter(|(name, amount)| is_known(name, amount)) {
             capacity.insert(name.clone(), amount.clone());
             origins.insert(name.clone(), Origin::Source(file.to_owned()));
         }

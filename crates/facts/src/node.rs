@@ -197,9 +197,21 @@ impl Node {
     /// Fails where the machine itself is too small for a kubelet, and where it is no Linux.
     pub fn settings(&self) -> Result<&NodeConfig, Failure> {
         self.check_system()?;
-        self.settings
-            .as_ref()
-            .map_err(|error| of_description(self.overrides.config_file.as_deref(), error.clone()))
+        self.settings.as_ref().map_err(|error| {
+            let file = self.overrides.config_file.as_deref();
+            // What is left is of the machine. One that the operator describes is a question.
+            match (error, self.overrides.capacity.is_empty()) {
+                (DescribeError::OverReserved(over), true) => {
+                    let failure = Failure::missing(anyhow!(
+                        "the kubelet does not start on this machine: {over}"
+                    ));
+                    let hint = over.log_line();
+                    let hint = hint.map(|line| format!("the kubelet logs it as: {line}"));
+                    hint.into_iter().fold(failure, Failure::hint)
+                }
+                _ => of_description(file, error.clone()),
+            }
+        })
     }
 
     /// Checks that the node's system is one whose kubelet kq knows.
@@ -306,6 +318,15 @@ impl Node {
         whole.into_iter().chain(self.refused.iter().map(RefusedConfig::missing))
     }
 
+    /// Returns true if no field of the configuration is known: it was queried and not found, or is refused as a whole. Where none was
+    /// asked for, the defaults are an assumption of the answer.
+    pub fn lacks_whole_config(&self) -> bool {
+        let is_unknown = !self.knows_config && self.snapshot.kubelet_config.has_failed();
+        is_unknown
+            || self.overrides.assumed_config.is_some()
+            || self.refused.iter().any(|it| it.fields.is_empty())
+    }
+
     /// Returns those of [`Node::missing_config`] with which the kubelet does not start: a file that it cannot load, and
     /// what it refuses in one. Needs [`FactKey::ConfigOnDisk`](crate::fact_key::FactKey::ConfigOnDisk).
     pub fn fatal_config(&self) -> impl Iterator<Item = Missing> {
@@ -316,15 +337,6 @@ impl Node {
     /// Returns what the kubelet refuses in its configuration: it does not start with it.
     pub fn refused_config(&self) -> &[RefusedConfig] {
         &self.refused
-    }
-
-    /// Returns true if no field of the configuration is known: it was queried and not found, or is refused as a whole. Where none was
-    /// asked for, the defaults are an assumption of the answer.
-    pub fn lacks_whole_config(&self) -> bool {
-        let is_unknown = !self.knows_config && self.snapshot.kubelet_config.has_failed();
-        is_unknown
-            || self.overrides.assumed_config.is_some()
-            || self.refused.iter().any(|it| it.fields.is_empty())
     }
 
     /// Returns the fields of the configuration that the kubelet refuses. Of its feature gates, the others are known.

@@ -82,8 +82,8 @@ fn what_would_give_a_false_yes_is_missing() {
     let half = node("n").set("/status/allocatable", json!({"memory": "4Gi", "pods": "10"}));
     let rows: [(&str, Object, Object, i32, &str); 4] = [
         ("all are elsewhere", list([elsewhere]), node("n"), 3, "no pods of node n"),
-        ("a node without a name", list([here.clone()]), nameless, 2, "metadata.name is not set"),
-        ("a node without CPUs", list([here.clone()]), half, 3, "missing: status.allocatable.cpu"),
+        ("a node without a name", list([here.clone()]), nameless, 3, "metadata.name is not set"),
+        ("a node without CPUs", list([here.clone()]), half, 3, "status.allocatable.cpu is not set"),
         (
             "twice the same",
             list([here.clone(), here]),
@@ -137,8 +137,8 @@ fn what_cannot_be_understood_is_named() {
             new.clone(),
             two.clone(),
             with("capacity", json!({"cpu": "-2"})),
-            2,
-            &["node.json: status.capacity.cpu: -2", "hint: "],
+            3,
+            &["node.json: status.capacity.cpu is -2", "hint: "],
         ),
         (
             "no quantity on the node",

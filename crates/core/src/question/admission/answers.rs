@@ -89,7 +89,7 @@ impl<'n> KubeletStart<'n> {
         if pods.iter().any(|pod| is_critical_pod(pod)) {
             check_pod_count(pods.len())?;
         }
-        about.assume(pods.iter().copied(), &mut basis);
+        about.assume(pods.iter().copied(), &mut basis)?;
         let mut devices = about.device_question(&all)?.restarted(&pods, plugins, &mut basis)?;
         let reported = devices.as_mut().and_then(|devices| devices.restarted.take());
         let object = match reported {

@@ -37,6 +37,9 @@ use kq_k8s::quantity::{Format, Quantity};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+/// What supplies a whole Node object.
+const HINT: &str = "kubectl get node NAME -o json > node.json; --node-file node.json";
+
 /// The node of the question.
 pub struct AdmissionNode {
     pub node: Arc<Node>,
@@ -190,7 +193,6 @@ impl AdmissionNode {
 
     /// Returns the Node object, which must have a name and allocatable resources.
     pub fn object(&self) -> Result<&NodeObject, Failure> {
-        const HINT: &str = "kubectl get node NAME -o json > node.json; --node-file node.json";
         let lookup = &self.node.snapshot.node;
         let Some(found) = &lookup.found else {
             let reason = match lookup.was_not_queried() {
@@ -204,7 +206,7 @@ impl AdmissionNode {
         if found.value.metadata.name.is_empty() {
             let error =
                 anyhow!("{source}: metadata.name is not set, so the pods of the node are unknown");
-            return Err(Failure::usage(error).hint(HINT));
+            return Err(Failure::missing(error).hint(HINT));
         }
         self.node.check_system()?;
         if status.allocatable.is_empty() {
@@ -216,8 +218,8 @@ impl AdmissionNode {
         for (field, list) in [("capacity", &status.capacity), ("allocatable", &status.allocatable)]
         {
             if let Some((name, amount)) = list.iter().find(|(_, amount)| amount.sign() < 0) {
-                return Err(Failure::usage(anyhow!(
-                    "{source}: status.{field}.{name}: {amount}: must not be negative"
+                return Err(Failure::missing(anyhow!(
+                    "{source}: status.{field}.{name} is {amount}: no kubelet reports less than 0, so the amount is unknown"
                 ))
                 .hint(HINT));
             }
@@ -271,7 +273,15 @@ impl AdmissionNode {
     }
 
     /// Adds the assumptions of every answer about these pods.
-    pub fn assume<'p>(&self, pods: impl Iterator<Item = &'p Pod>, basis: &mut Basis) {
+    ///
+    /// # Errors
+    ///
+    /// Fails where they request CPU or memory of which the Node object does not have an amount.
+    pub fn assume<'p>(
+        &self,
+        pods: impl Iterator<Item = &'p Pod>,
+        basis: &mut Basis,
+    ) -> Result<(), Failure> {
         basis.assume(
             "not checked, taken as passed: AppArmor, declared features and node shutdown"
                 .to_owned(),
@@ -283,14 +293,21 @@ impl AdmissionNode {
             .flat_map(|it| it.resources.requests.iter())
             .map(|(name, _)| name)
             .collect();
-        let allocatable = self.node.snapshot.node.value().map(|node| &node.status.allocatable);
-        for name in ["cpu", "memory", "ephemeral-storage"].map(ResourceName::from) {
-            if names.contains(&name) && allocatable.is_some_and(|has| !has.contains(&name)) {
-                let text =
-                    format!("status.allocatable.{name} of the Node object, which counts as 0");
-                let missing = Missing::new(MissingFact::Allocatable, text);
-                basis.lack(missing.with_flags(["--node-file"]).about(name.as_str()));
-            }
+        let Some(found) = &self.node.snapshot.node.found else { return Ok(()) };
+        let allocatable = &found.value.status.allocatable;
+        let lacks = |name: &ResourceName| names.contains(name) && !allocatable.contains(name);
+        // Every kubelet reports them. The predicates count what is not there as 0, and would refuse each of the pods.
+        if let Some(name) = ["cpu", "memory"].map(ResourceName::from).into_iter().find(lacks) {
+            let source = &found.source;
+            let error = anyhow!("{source}: status.allocatable.{name} is not set");
+            return Err(Failure::missing(error).hint(HINT));
         }
+        let name = ResourceName::from("ephemeral-storage");
+        if lacks(&name) {
+            let text = format!("status.allocatable.{name} of the Node object, which counts as 0");
+            let missing = Missing::new(MissingFact::Allocatable, text);
+            basis.lack(missing.with_flags(["--node-file"]).about(name.as_str()));
+        }
+        Ok(())
     }
 }

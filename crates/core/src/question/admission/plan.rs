@@ -125,7 +125,7 @@ pub fn plan<'n>(
     let ExistingPods { pods: mut others, doubtful } = about.others(Some(pod), &mut basis)?;
     arrange(&mut others)?;
     let pressure = about.pressure(pod, &mut basis)?;
-    about.assume([pod].into_iter(), &mut basis);
+    about.assume([pod].into_iter(), &mut basis)?;
     let sysctls = about.sysctls([pod], &mut basis).check(pod);
     let manifest = manifest_check(pod, &about.node.kubelet.rules);
     let earlier = manifest.into_iter().chain([pressure, sysctls]);
