@@ -628,3 +628,10 @@ fn a_broken_node_object_is_answered_alike() {
         assert!(ran.code != 2 && !ran.text().contains("capacity of -4"), "{line}: {}", ran.text());
     }
 }
+
+#[test]
+fn an_unknown_version_is_said_once() {
+    let ran = ask("allocatable", "v1.25.3", OLD_CONTAINERD, &[]);
+    let said = ran.stderr.matches("1.25.3 is computed by those of 1.32").count();
+    assert_eq!(said, 1, "{}", ran.text());
+}

@@ -130,7 +130,9 @@ pub fn node_allocatable(node: &Node) -> Result<AllocatableReport, Failure> {
     let settings = node.settings()?;
     let mut basis = Basis::default();
     basis.warn_all(node.warnings());
-    basis.warn_all(settings.warnings.iter().cloned());
+    // Both have what is said of the version.
+    let known = basis.warnings.clone();
+    basis.warn_all(settings.warnings.iter().filter(|it| !known.contains(it)).cloned());
     basis.assume_all(node.assumed());
     basis.assume_all(node.kubelet.version.certainty(RuleArea::Cgroups));
     basis.lack_all(node.missing_config());
