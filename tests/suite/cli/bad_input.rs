@@ -61,6 +61,20 @@ fn anchors() -> String {
     text
 }
 
+/// The kubelet has the YAML package decode a static manifest, which knows UTF-16 by its mark.
+#[test]
+fn a_manifest_in_utf_16_is_read() {
+    let text = "apiVersion: v1\nkind: Pod\nmetadata: {name: p, labels: {a: grün}}\nspec:\n  \
+                containers: [{name: c, image: i, resources: {requests: {cpu: 100m}}}]\n";
+    let ask = |content: &[u8]| {
+        let folder = folder_with(&[("pod.yaml", content)]);
+        kq("cgroup plan pod.yaml --capacity cpu=4,memory=8Gi,pid=32768").within(folder.path()).run()
+    };
+    let (plain, utf16) = (ask(text.as_bytes()), ask(&utf16(text)));
+    assert_eq!(utf16.code, 0, "{}", utf16.text());
+    assert_eq!(utf16.stdout, plain.stdout);
+}
+
 fn manifests() -> Vec<Bad> {
     let deep = |open: &str, close: &str| open.repeat(5_000) + &close.repeat(5_000);
     vec![
@@ -78,7 +92,7 @@ fn manifests() -> Vec<Bad> {
         bad("a list of numbers", "[1, 2]\n", 2, &["pod.yaml"]),
         bad("binary", [0, 159, 146, 150, 7, 27, 255], 2, &["pod.yaml"]),
         bad("zeros", [0; 4096], 2, &["pod.yaml"]),
-        bad("UTF-16", utf16(&meta("name: p")), 2, &["UTF-16"]),
+        bad("broken UTF-16", [utf16(&meta("name: p")), vec![0]].concat(), 2, &["UTF-16"]),
         bad("not UTF-8", b"kind: Pod\nmetadata: {name: \"\xff\"}\n", 2, &["pod.yaml"]),
         bad("anchors", anchors(), 2, &["pod.yaml"]),
         bad("an anchor of itself", "a: &a [*a]\n", 2, &["pod.yaml"]),

@@ -6,10 +6,12 @@ use super::field::FieldPath;
 use super::problem::{Object, Place, Position, Problem, ProblemKind, Syntax, shortened};
 use super::uniform::{self, Uniform};
 use super::{object, pod_template, unknown};
+use crate::go_yaml::text_of_utf16;
 use crate::pod::Pod;
 use crate::shared::Shared;
 use crate::yaml;
 use serde_json::value::RawValue;
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -28,7 +30,7 @@ pub fn load(file: &str, bytes: &[u8]) -> Loaded {
     let mut loaded = Loaded::default();
     let place = Place::of_file(file);
     match text(bytes) {
-        Ok(text) => read_text(text, &place, &mut loaded),
+        Ok(text) => read_text(&text, &place, &mut loaded),
         Err(kind) => loaded.problems.push(of_file(&place, kind)),
     }
     loaded.count_custom_resources(&place);
@@ -39,25 +41,37 @@ fn of_file(place: &Place, kind: ProblemKind) -> Problem {
     Problem { document: None, ..place.problem(None, kind) }
 }
 
-/// Checks the size and the encoding.
-fn text(bytes: &[u8]) -> Result<&str, ProblemKind> {
+/// Checks the size and the encoding. UTF-16 with a byte order mark is read, as by the kubelet: `tryDecodeSinglePod`
+/// (`pkg/kubelet/config/common.go`) and kubectl have the YAML package decode what does not begin with the byte of a brace.
+fn text(bytes: &[u8]) -> Result<Cow<'_, str>, ProblemKind> {
     let size = bytes.len();
     if size > MAX_JSON_BYTES {
         return Err(ProblemKind::TooLarge { syntax: Syntax::Json, size, limit: MAX_JSON_BYTES });
     }
-    let encoding = match bytes {
-        [0xff, 0xfe, 0, 0, ..] | [0, 0, 0xfe, 0xff, ..] => Some("UTF-32"),
-        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Some("UTF-16"),
-        _ => None,
+    let text = match bytes {
+        [0xff, 0xfe, 0, 0, ..] | [0, 0, 0xfe, 0xff, ..] => {
+            return Err(ProblemKind::Encoding { encoding: "UTF-32" });
+        }
+        // It takes more bytes as UTF-8, up to a half.
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] if size <= MAX_YAML_BYTES => {
+            let text = text_of_utf16(bytes);
+            Cow::Owned(text.ok_or(ProblemKind::Encoding { encoding: "broken UTF-16" })?)
+        }
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => {
+            return Err(ProblemKind::TooLarge {
+                syntax: Syntax::Yaml,
+                size,
+                limit: MAX_YAML_BYTES,
+            });
+        }
+        _ => {
+            let text = std::str::from_utf8(bytes)
+                .map_err(|error| ProblemKind::NotText { offset: error.valid_up_to() })?;
+            Cow::Borrowed(text.strip_prefix('\u{feff}').unwrap_or(text))
+        }
     };
-    if let Some(encoding) = encoding {
-        return Err(ProblemKind::Encoding { encoding });
-    }
-    let text = std::str::from_utf8(bytes)
-        .map_err(|error| ProblemKind::NotText { offset: error.valid_up_to() })?;
     // In JSON a NUL is an error with its line, so a long list need not be searched here.
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    if !is_json(text) {
+    if !is_json(&text) {
         if size > MAX_YAML_BYTES {
             return Err(ProblemKind::TooLarge {
                 syntax: Syntax::Yaml,
@@ -65,7 +79,7 @@ fn text(bytes: &[u8]) -> Result<&str, ProblemKind> {
                 limit: MAX_YAML_BYTES,
             });
         }
-        if let Some(offset) = bytes.iter().position(|&byte| byte == 0) {
+        if let Some(offset) = text.bytes().position(|byte| byte == 0) {
             return Err(ProblemKind::NotText { offset });
         }
     }

@@ -103,8 +103,8 @@ pub enum ProblemKind {
         /// The limit in bytes.
         limit: usize,
     },
-    /// The file is UTF-16 or UTF-32.
-    #[error("{encoding} text; only UTF-8 is read")]
+    /// The file is broken UTF-16, or UTF-32.
+    #[error("{encoding} text; only UTF-8 and UTF-16 are read")]
     Encoding {
         /// The encoding that its first bytes announce.
         encoding: &'static str,

@@ -141,7 +141,12 @@ fn names_what_is_wrong() {
         (
             "utf-16",
             b"\xff\xfea\0".to_vec(),
-            vec!["! f: UTF-16 text; only UTF-8 is read"],
+            vec!["! f: document 1: expected an object, found text"],
+        ),
+        (
+            "broken utf-16",
+            b"\xff\xfea\0b".to_vec(),
+            vec!["! f: broken UTF-16 text; only UTF-8 and UTF-16 are read"],
         ),
         (
             "binary",
