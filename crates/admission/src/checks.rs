@@ -49,9 +49,7 @@ pub(super) fn checks(
         let result = match (over, fails) {
             (true, _) => CheckResult::Skipped,
             (false, true) => CheckResult::Fail,
-            (false, false) if matches!(because, CheckReason::PlacementUnknown { .. }) => {
-                CheckResult::Unknown
-            }
+            (false, false) if because.is_unknown() => CheckResult::Unknown,
             (false, false) => CheckResult::Pass,
         };
         let because = if over { CheckReason::RefusedBefore } else { because }.into();

@@ -101,6 +101,12 @@ pub enum CheckReason {
         /// Why.
         error: String,
     },
+    /// The pressure of the node is unknown.
+    #[text("{error}")]
+    PressureUnknown {
+        /// Why.
+        error: String,
+    },
     /// The kubelet knows its Node object.
     #[text("the kubelet knows node {node}")]
     Node {
@@ -243,6 +249,18 @@ pub enum CheckReason {
     /// The pod as a whole has no resources.
     #[text("the pod as a whole has no resources of its own")]
     NoPodLevelResources,
+}
+
+impl CheckReason {
+    /// Returns true if the check can pass or fail.
+    pub fn is_unknown(&self) -> bool {
+        matches!(
+            self,
+            Self::PressureUnknown { .. }
+                | Self::PlacementUnknown { .. }
+                | Self::DevicesUnknown { .. }
+        )
+    }
 }
 
 /// Why a node under pressure admits a pod.

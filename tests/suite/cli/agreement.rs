@@ -598,7 +598,11 @@ fn a_measured_pressure_that_the_node_object_does_not_report_is_open() {
     let ran = crossed("admit explain shop/cart-0", "15%");
     assert_eq!(ran.code, 3, "{}", ran.text());
     assert!(ran.text().contains("the measured nodefs.available is below"), "{}", ran.text());
-    assert!(ran.stdout.contains("as far as is known"), "{}", ran.text());
+    assert!(
+        ran.stdout.contains("not known whether worker-3 admits it: pressure: "),
+        "{}",
+        ran.text()
+    );
     // A critical pod is admitted under pressure.
     let ran = crossed("admit explain kube-system/kube-proxy-x7k2p", "15%");
     assert_eq!(ran.code, 0, "{}", ran.text());
@@ -927,5 +931,86 @@ fn the_pod_that_is_evicted_first_has_a_finding() {
             ran.text()
         );
         assert_eq!(ran.code, code, "{line}: {}", ran.text());
+    }
+}
+
+#[test]
+fn what_is_unknown_is_no_refusal() {
+    let new = r#"{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "new", "namespace": "shop"},
+        "spec": {"containers": [{"name": "c", "image": "i", "resources": RESOURCES}]}}"#;
+    let gpu = r#"{"limits": {"example.com/gpu": "1"}}"#;
+    let no_devices: fn(&mut Value) = |it| {
+        let failed =
+            json!({"found": null, "tried": [{"source": "x", "reason": "connection refused"}]});
+        it["devices"]["checkpoint"] = failed.clone();
+        it["devices"]["podResources"] = failed;
+    };
+    let no_pressure: fn(&mut Value) = |it| {
+        let conditions = &mut it["node"]["found"]["value"]["status"]["conditions"];
+        for condition in conditions.as_array_mut().expect("conditions") {
+            if condition["type"] != "Ready" {
+                condition["status"] = json!("Unknown");
+            }
+        }
+        it["statsSummary"] = super::lookups::not_asked();
+    };
+    for (resources, change, check) in
+        [(gpu, no_devices, "devices"), ("{}", no_pressure, "pressure")]
+    {
+        let folder = changed(change);
+        let pod = new.replace("RESOURCES", resources);
+        std::fs::write(folder.path().join("new.json"), pod).expect("written");
+        for line in ["admit explain new.json", "preempt explain new.json"] {
+            let ran = kq(&format!("{line} --snapshot s.json")).within(folder.path()).run();
+            let said = format!("not known whether worker-3 admits it: {check}: whi");
+            let said = if check == "pressure" { said.replace("whi", "whether") } else { said };
+            assert!(ran.stdout.contains(&said), "{line}: {}", ran.text());
+            assert_eq!(ran.code, 3, "{line}: {}", ran.text());
+        }
+        let ran = kq("what-if add new.json --snapshot s.json").within(folder.path()).run();
+        assert!(ran.stdout.contains("starts or refused"), "{}", ran.text());
+        assert!(!ran.stdout.contains("ERROR"), "{}", ran.text());
+    }
+}
+
+#[test]
+fn a_pod_in_a_final_phase_ends_at_a_restart() {
+    let folder = changed(|it| {
+        let all = it["pods"]["found"]["value"]["pods"].as_array_mut().expect("pods");
+        let mut pods = all.iter_mut();
+        let scratch = pods.find(|it| it["pod"]["metadata"]["name"] == "scratch").expect("a pod");
+        scratch["pod"]["status"]["phase"] = json!("Failed");
+    });
+    for line in ["admit explain --kubelet-restart", "what-if kubelet-restart -o json"] {
+        let ran = kq(&format!("{line} --snapshot s.json")).within(folder.path()).run();
+        assert!(ran.text().contains("its phase is final"), "{line}: {}", ran.text());
+    }
+}
+
+#[test]
+fn a_warning_of_the_last_start_is_no_news() {
+    let folder = changed(|it| {
+        let flags = it["kubelet"]["found"]["value"]["flags"].as_array_mut().expect("flags");
+        flags.push(json!({"name": "max-pods", "value": "110"}));
+    });
+    let said = "Flag --max-pods has been deprecated";
+    for (line, code) in [("kubelet-restart", 0), ("flags --pods-per-core=9", 1)] {
+        let ran = kq(&format!("what-if {line} --snapshot s.json")).within(folder.path()).run();
+        assert!(ran.stdout.contains(said), "{line}: {}", ran.text());
+        assert_eq!(ran.code, code, "{line}: {}", ran.text());
+    }
+}
+
+#[test]
+fn a_configuration_of_the_node_is_no_usage_error() {
+    let folder = changed(|it| {
+        let config = &mut it["kubeletConfig"]["found"]["value"]["value"];
+        config["enforceNodeAllocatable"] = json!(["pods", "kube-reserved"]);
+        config["kubeReservedCgroup"] = json!("/kubelet");
+    });
+    for line in ["cgroup plan", "cgroup diff", "cgroup shares"] {
+        let ran = kq(&format!("{line} --snapshot s.json")).within(folder.path()).run();
+        assert_eq!(ran.code, 3, "{line}: {}", ran.text());
+        assert!(ran.stderr.contains("the kubelet refuses this configuration"), "{}", ran.text());
     }
 }

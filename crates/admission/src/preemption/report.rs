@@ -2,7 +2,7 @@
 
 use super::reason::{CriticalReason, PreemptionReason, SparedReason};
 use super::victims::VisitResult;
-use crate::{Explanation, Refusal};
+use crate::{Check, CheckResult, Explanation, Refusal};
 use kq_answer::{Basis, Headline, Worded, answer};
 use kq_k8s::pod::ResourceName;
 use serde::Serialize;
@@ -35,6 +35,10 @@ impl PodPreemption {
         if let Some(error) = &self.start_error {
             let text = format!("{}: not admitted: {error}", self.pod);
             return Headline::new("no-start", text);
+        }
+        let is_open = |it: &Check| it.result == CheckResult::Unknown;
+        if self.preemption.refusals.is_empty() && self.admission.checks.iter().any(is_open) {
+            return self.admission.headline();
         }
         let because = &self.preemption.because;
         Headline::of(&self.preemption.result, format!("{} on {}: {because}", self.pod, self.node))

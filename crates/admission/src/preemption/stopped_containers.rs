@@ -45,6 +45,9 @@ pub enum RestartCause {
     /// The pod is deleted: a starting kubelet terminates it (`UpdatePod`, `pkg/kubelet/pod_workers.go`).
     #[text("it is deleted, and the kubelet ends it whether it restarts or not")]
     Deleted,
+    /// The phase of the pod is final: a starting kubelet terminates it (`UpdatePod`, `pkg/kubelet/pod_workers.go`).
+    #[text("its phase is final, and the kubelet ends it whether it restarts or not")]
+    Finished,
     /// Another manifest takes the place of the static pod's.
     #[text("its manifest takes the place of that of a static pod of the same name")]
     Replaced,
@@ -63,7 +66,7 @@ pub struct StoppedContainers {
 impl RestartCause {
     /// Returns true if the restart takes nothing from the pod: its containers do not run, or end without it too.
     pub fn is_harmless(self) -> bool {
-        matches!(self, Self::NotRunning | Self::Deleted)
+        matches!(self, Self::NotRunning | Self::Deleted | Self::Finished)
     }
 }
 
@@ -75,7 +78,7 @@ impl StoppedContainers {
             RestartCause::Reboot | RestartCause::ResizePolicy | RestartCause::CgroupsMoved
         );
         let start_again = match cause {
-            RestartCause::NoManifest | RestartCause::Deleted => false,
+            RestartCause::NoManifest | RestartCause::Deleted | RestartCause::Finished => false,
             _ => !lets_end || pod.spec.restart_policy != "Never",
         };
         Self { names, cause, start_again }

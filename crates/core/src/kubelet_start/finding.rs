@@ -91,6 +91,9 @@ pub enum StartFinding {
     /// It starts and logs a warning.
     #[text("the kubelet starts and logs: {text}")]
     Warns { text: String },
+    /// It starts and logs a warning that the kubelet which runs has logged as well.
+    #[text("the kubelet starts and logs, as at its last start: {text}")]
+    WarnsAgain { text: String },
     /// It starts without what its strict decoding refuses.
     #[text(
         "the kubelet starts and ignores: {strict_error}",
@@ -193,8 +196,8 @@ impl StartFinding {
         }
     }
 
-    /// Returns the finding of a warning.
-    pub fn of_warning(warning: &StartWarning) -> Self {
+    /// Returns the finding of a warning. `is_logged`: the kubelet that runs has logged it as well.
+    pub fn of_warning(warning: &StartWarning, is_logged: bool) -> Self {
         let text = warning.to_string();
         match warning {
             StartWarning::Lenient { path, strict_error, knows_all } => {
@@ -211,6 +214,7 @@ impl StartFinding {
                 let (path, field, known) = (path.clone(), field.clone(), known.clone());
                 Self::OtherCase { path, field, known }
             }
+            _ if is_logged => Self::WarnsAgain { text },
             _ => Self::Warns { text },
         }
     }
@@ -227,6 +231,7 @@ impl StartFinding {
             | Self::OtherDriver { .. }
             | Self::Drops { .. }
             | Self::OtherCase { .. } => Severity::Warning,
+            Self::WarnsAgain { .. } => Severity::Info,
             Self::Unknown { .. } => Severity::Unknown,
             Self::Starts { not_checked, .. } if !not_checked.is_empty() => Severity::Info,
             Self::Starts { .. } => Severity::Ok,

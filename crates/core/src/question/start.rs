@@ -3,7 +3,7 @@
 use super::device_panic::device_panic;
 use crate::kubelet_start::{
     CgroupProgress, Machine, NotExamined, Stage, StartExamination, StartFacts, StartFinding,
-    StartProblem, StartRule, StartWrite, examine, missing_paths,
+    StartProblem, StartRule, StartWarning, StartWrite, examine, missing_paths,
 };
 use crate::question::cgroup::first_hugepages;
 use crate::question::cgroup::plan::PlanInput;
@@ -62,7 +62,7 @@ pub struct KubeletStart {
 pub fn kubelet_start(node: &Node) -> KubeletStart {
     let on_disk = node.config_on_disk();
     let examination = examine_start(&node.snapshot, &node.overrides, on_disk);
-    let mut start = KubeletStart::of(&examination, node.kubelet.version);
+    let mut start = KubeletStart::of(&examination, node.kubelet.version, &[]);
     start.doubt_version(&node.snapshot, &node.overrides);
     start.add_writes(&writes_before_end(&node.snapshot, &node.overrides, &examination));
     if !knows_config(on_disk) {
@@ -198,8 +198,12 @@ impl KubeletStart {
         }
     }
 
-    /// Judges an examination.
-    pub fn of(examination: &StartExamination, version: KubeletVersion) -> Self {
+    /// Judges an examination. `logged`: the warnings that the kubelet which runs has logged at its start.
+    pub fn of(
+        examination: &StartExamination,
+        version: KubeletVersion,
+        logged: &[StartWarning],
+    ) -> Self {
         let is_unknown = !matches!(version.known(), VersionSupport::Inside(_));
         let problems = || {
             let all = examination.problems.iter();
@@ -215,10 +219,12 @@ impl KubeletStart {
                 StartFinding::Ignores { .. }
                     | StartFinding::OtherDriver { .. }
                     | StartFinding::Warns { .. }
+                    | StartFinding::WarnsAgain { .. }
             )
         };
         let warnings = examination.warnings.iter().filter(|_| !is_unknown);
-        let warnings = warnings.map(StartFinding::of_warning);
+        let warnings =
+            warnings.map(|warning| StartFinding::of_warning(warning, logged.contains(warning)));
         let warnings = warnings.filter(|finding| !(ends && is_of_start(finding)));
         findings.extend(warnings.map(|warning| (warning, None)));
         let mut starts = match problems().next() {

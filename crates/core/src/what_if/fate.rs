@@ -70,7 +70,7 @@ pub enum PodFate {
     },
     /// Its containers end, and none starts again.
     #[text(cause: cause @ RestartCause::NoManifest => "its containers are stopped: {cause}")]
-    #[text(cause: cause @ RestartCause::Deleted => "{cause}")]
+    #[text(cause: cause @ (RestartCause::Deleted | RestartCause::Finished) => "{cause}")]
     #[text(
         if containers.len() == 1 =>
         "{containers} ends and does not start again (restartPolicy Never): {cause}",
@@ -84,10 +84,14 @@ pub enum PodFate {
         cause: RestartCause::NoManifest =>
         "its mirror pod is deleted; a manifest of it in the new folder is another pod"
     )]
-    #[leads_to(cause: RestartCause::Deleted => "its containers are not started again")]
+    #[leads_to(
+        cause: RestartCause::Deleted | RestartCause::Finished =>
+        "its containers are not started again"
+    )]
     #[leads_to("its phase becomes Failed, or Succeeded where each container exited with 0")]
     #[advice(
-        cause: RestartCause::Deleted => "nothing; kq why shows what keeps it where it does not go"
+        cause: RestartCause::Deleted | RestartCause::Finished =>
+        "nothing; kq why shows what keeps it where it does not go"
     )]
     #[advice(
         cause: RestartCause::NoManifest => "move its manifest to the new folder with the change"
@@ -304,6 +308,9 @@ pub enum OpenCause {
         choices = choices([(*by_sources, SOURCES), (true, TIES)])
     )]
     ManyTied { pods: usize, by_sources: bool },
+    /// A check of the admission is unknown.
+    #[text("{check}: {reason}")]
+    Unknown { check: &'static str, reason: String },
     /// The order in which pods that are added at once reach the kubelet.
     #[text("the pods that are added reach the kubelet in any order")]
     ArrivalOrder,

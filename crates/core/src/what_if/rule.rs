@@ -382,7 +382,9 @@ impl Rule for WhatIfRule {
             Self::Pods { .. } => Severity::Info,
             Self::Pod(fate) => match fate {
                 // It ends without the change too.
-                PodFate::Ends { cause: RestartCause::Deleted, .. } => Severity::Info,
+                PodFate::Ends { cause: RestartCause::Deleted | RestartCause::Finished, .. } => {
+                    Severity::Info
+                }
                 PodFate::Refused { .. }
                 | PodFate::Preempted { .. }
                 | PodFate::Evicted { .. }

@@ -238,16 +238,19 @@ impl AdmissionNode {
         let names = |conditions: &[PressureCondition]| {
             conditions.iter().map(|it| it.as_str()).collect::<Vec<_>>().join(", ")
         };
+        let mut missing = Vec::new();
         if !unknown.is_empty() {
             match start_pressure::undetermined(status) {
-                Some(missing) if !start_pressure::are_measured(&self.node)? => basis.lack(missing),
+                Some(undetermined) if !start_pressure::are_measured(&self.node)? => {
+                    missing.push(undetermined);
+                }
                 Some(_) => {}
                 None => {
                     basis.assume(format!("no {}: not in the Node object", names(&unknown)));
                 }
             }
         }
-        basis.lack_all(start_pressure::unreported(self, pod, &short));
+        missing.extend(start_pressure::unreported(self, pod, &short));
         let admission = admit_under_pressure(&short, pod, &self.node.kubelet.rules);
         let exception = match &admission {
             Admission::NoPressure | Admission::Refused(_) => None,
@@ -258,10 +261,13 @@ impl AdmissionNode {
             Admission::ToleratesMemoryPressure => Some(PressureException::ToleratesTaint),
         };
         let conditions = || short.iter().map(|it| it.as_str().to_owned()).collect();
-        Ok(EarlierCheck {
+        let check = EarlierCheck {
             check: CheckName::Pressure,
-            because: match &admission {
-                Admission::NoPressure => CheckReason::NoPressure,
+            because: match (&admission, missing.first()) {
+                (Admission::NoPressure, Some(missing)) => {
+                    CheckReason::PressureUnknown { error: missing.text.clone() }
+                }
+                (Admission::NoPressure, None) => CheckReason::NoPressure,
                 _ => CheckReason::Pressure { conditions: conditions(), exception },
             },
             refusals: admission
@@ -269,7 +275,9 @@ impl AdmissionNode {
                 .into_iter()
                 .map(|message| Refusal { reason: admission.reason().to_owned(), message })
                 .collect(),
-        })
+        };
+        basis.lack_all(missing);
+        Ok(check)
     }
 
     /// Adds the assumptions of every answer about these pods.

@@ -9,8 +9,8 @@ use kq_admission::preemption::{
     choose_victims, explain_preemption, make_room,
 };
 use kq_admission::{
-    CheckName, CheckReason, DeviceDecision, EarlierCheck, Explanation, Facts, NodePod, Occupancy,
-    Refusal, explain, finally, qualified, refused_before,
+    Check, CheckName, CheckReason, CheckResult, DeviceDecision, EarlierCheck, Explanation, Facts,
+    NodePod, Occupancy, Refusal, explain, finally, qualified, refused_before,
 };
 use kq_answer::{Basis, Failure, Missing, MissingFact, Warning, WarningCode};
 use kq_facts::devices::CheckpointEntry;
@@ -52,6 +52,16 @@ pub struct Detail {
 }
 
 impl Planned<'_> {
+    /// Returns the check of which it is not known whether it refuses the pod, and why. That of its CPUs and NUMA nodes is
+    /// missing by itself, at a start too.
+    pub fn unknown_check(&self) -> Option<(&'static str, String)> {
+        let mut checks = self.admission.checks.iter();
+        let is_open =
+            |it: &&Check| it.result == CheckResult::Unknown && it.check != CheckName::Placement;
+        let check = checks.find(is_open)?;
+        Some((check.check.name(), check.because.to_string()))
+    }
+
     /// Returns the unknown facts about pods that other pods would be killed for. The targets, whose end is
     /// expected, are not among them.
     pub fn doubts(&self, targets: &[Target]) -> Vec<Missing> {
@@ -147,7 +157,8 @@ pub fn plan<'n>(
     let (decided, devices, unknown_devices) = match asked {
         Some(mut devices) => {
             let decided = devices.decide_new(pod, &mut basis);
-            (decided, devices.given_to(pod), devices.unknown)
+            let open = devices.open.take().filter(|_| decided.refusal.is_some());
+            (open.unwrap_or(decided), devices.given_to(pod), devices.unknown)
         }
         None => (DeviceDecision::default(), Vec::new(), None),
     };

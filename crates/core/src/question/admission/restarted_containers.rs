@@ -57,6 +57,9 @@ impl<'n> RestartedContainers<'n> {
         if pod.metadata.deletion_timestamp.is_some() {
             return named(RestartCause::Deleted, all().collect());
         }
+        if pod.status.has_ended() {
+            return named(RestartCause::Finished, all().collect());
+        }
         if self.loses_manifest(pod) {
             return named(RestartCause::NoManifest, all().collect());
         }

@@ -61,7 +61,7 @@ pub fn undetermined(status: &NodeStatus) -> Option<Missing> {
     let kinds: Vec<&str> = status.undetermined_pressure().collect();
     let text = format!("whether the node is under pressure: {} is Unknown", kinds.join(", "));
     let missing = Missing::new(MissingFact::Pressure, text);
-    (!kinds.is_empty()).then(|| missing.with_flags(["--stats", "--node-file"]))
+    (!kinds.is_empty()).then(|| missing.with_flags(["--node-file"]))
 }
 
 /// Returns true if a node has a threshold that it did not have.

@@ -264,7 +264,7 @@ impl Compared {
         let knowledge = knowledge(live, node, formula);
         let cpus = assigned_cpus(live);
         let known = |pods| -> Result<Plan<'_>, Failure> {
-            let mut planned = plan(pods, node, self.runtimes.clone()).map_err(Failure::usage)?;
+            let mut planned = plan(pods, node, self.runtimes.clone()).map_err(Failure::missing)?;
             if let Some(state) = &cpus {
                 planned.assign_cpus(state);
             }

@@ -182,7 +182,7 @@ impl PlanInput {
 
     /// Plans the cgroups.
     pub fn plan(&self) -> Result<Plan<'_>, Failure> {
-        plan(&self.pods, &self.node, self.runtimes.clone()).map_err(Failure::usage)
+        plan(&self.pods, &self.node, self.runtimes.clone()).map_err(Failure::missing)
     }
 
     /// Removes values that depend on unknown facts of a live node. For a node from files, omitted settings have the

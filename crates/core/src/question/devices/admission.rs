@@ -77,6 +77,8 @@ pub struct DeviceAdmission {
     pub restarted: Option<NodeObject>,
     /// Why the devices are unknown.
     pub unknown: Option<String>,
+    /// What the kubelet decides where it is not known who holds the unhealthy devices that decide.
+    pub open: Option<DeviceDecision>,
 }
 
 /// The devices as far as they are known.
@@ -125,9 +127,12 @@ impl DeviceQuestion<'_> {
         if !concerns(&state, pod) && known.unknown.is_none() {
             return Ok(None);
         }
-        if known.unknown.is_some() {
-            basis.lack_all(self.depends_on_holders(pod));
-        }
+        let depends = match known.unknown {
+            Some(_) => self.depends_on_holders(pod),
+            None => Vec::new(),
+        };
+        let open = (!depends.is_empty()).then(|| self.open(pod, &depends));
+        basis.lack_all(depends);
         basis.warn_all(own.warnings);
         basis.assume_all(own.assumptions);
         let mut active = match known.unknown {
@@ -142,7 +147,20 @@ impl DeviceQuestion<'_> {
             };
         }
         active.insert(uid_of(pod, NEW));
-        self.admission(state, (active, None), known.unknown, basis).map(Some)
+        let admission = self.admission(state, (active, None), known.unknown, basis)?;
+        Ok(Some(DeviceAdmission { open, ..admission }))
+    }
+
+    /// Returns the decision about a pod that gets its devices or not.
+    fn open(&self, pod: &Pod, depends: &[Missing]) -> DeviceDecision {
+        let counted = self.others.iter().filter(|it| it.counts).map(|it| it.pod);
+        let all = asked_devices(counted.chain([pod]));
+        let error: Vec<&str> = depends.iter().map(|it| it.text.as_str()).collect();
+        DeviceDecision {
+            refusal: None,
+            because: CheckReason::DevicesUnknown { error: error.join("; ") },
+            allocated: all.iter().map(|(name, count)| (name.as_str().into(), *count)).collect(),
+        }
     }
 
     /// Returns the resources of a pod for which it decides who holds the unhealthy devices: with fewer of them held,
@@ -327,7 +345,17 @@ impl DeviceQuestion<'_> {
         circumstances.brief = manager.policy == TopologyPolicy::None;
         let in_turn = InTurn::new(&state, &circumstances);
         let restarted = None;
-        Ok(DeviceAdmission { state, manager, circumstances, doubts, in_turn, restarted, unknown })
+        let open = None;
+        Ok(DeviceAdmission {
+            state,
+            manager,
+            circumstances,
+            doubts,
+            in_turn,
+            restarted,
+            unknown,
+            open,
+        })
     }
 }
 

@@ -60,6 +60,8 @@ pub struct Victim {
 struct OneOrder {
     /// The new pods, with their refusals.
     new: BTreeMap<String, Option<(String, String)>>,
+    /// What is unknown of those that are not refused.
+    unknown: BTreeMap<String, OpenCause>,
     /// The killed pods, each with the pod that it was killed for, and possible victims instead.
     killed: BTreeMap<String, String>,
     possible: BTreeMap<String, String>,
@@ -146,11 +148,15 @@ fn arrival(name: &str, all: &[OneOrder], is_whole: bool) -> Arrival {
     let is_admitted = refusals.first().is_some_and(|it| it.is_none());
     let differs = refusals.iter().any(|it| it.is_none() != is_admitted);
     let is_open = differs || !is_whole;
+    let unknown = all.iter().find_map(|it| it.unknown.get(name)).filter(|_| is_admitted);
     Arrival {
         is_admitted,
-        is_open,
+        is_open: is_open || unknown.is_some(),
         refusal: refusals.iter().find_map(|it| (*it).clone()),
-        cause: is_open.then_some(OpenCause::ArrivalOrder),
+        cause: match is_open {
+            true => Some(OpenCause::ArrivalOrder),
+            false => unknown.cloned(),
+        },
     }
 }
 
@@ -185,6 +191,9 @@ impl OneOrder {
             let Some(pod) = pods.into_iter().find(|pod| qualified(pod) == *name) else { continue };
             let planned = plan(about, pod, |others| sort(others, &[]), Detail::BRIEF)?;
             let refusal = refusal(&planned);
+            if let Some((check, reason)) = planned.unknown_check() {
+                found.unknown.insert(name.clone(), OpenCause::Unknown { check, reason });
+            }
             let managers = planned.managers.clone();
             if let Some(basis) = &mut basis {
                 take(basis, planned.basis.clone());

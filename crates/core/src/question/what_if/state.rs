@@ -121,10 +121,15 @@ impl NodeState {
         self.snapshot.kubelet_config_on_disk.found.is_some()
     }
 
+    /// Follows a start with the files and flags that the node has.
+    pub fn examined(&self) -> StartExamination {
+        examine_start(&self.snapshot, &self.overrides, &self.on_disk)
+    }
+
     /// Simulates the start of the kubelet. The resulting configuration becomes the running one, and is left out of what is
     /// returned.
     pub fn start(&mut self) -> StartExamination {
-        let mut examination = examine_start(&self.snapshot, &self.overrides, &self.on_disk);
+        let mut examination = self.examined();
         if examination.problems.is_empty() {
             self.remove_state_files(&examination.removed);
         }
