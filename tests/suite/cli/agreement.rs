@@ -970,6 +970,29 @@ fn what_is_unknown_is_no_refusal() {
         let ran = kq("what-if add new.json --snapshot s.json").within(folder.path()).run();
         assert!(ran.stdout.contains("starts or refused"), "{}", ran.text());
         assert!(!ran.stdout.contains("ERROR"), "{}", ran.text());
+        assert_eq!(ran.code, 3, "{}", ran.text());
+    }
+}
+
+#[test]
+fn reserved_cpus_that_the_machine_lacks_are_seen_by_their_number() {
+    let config = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n\
+                  reservedSystemCPUs: ";
+    let node = r#"{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}, "status": {
+        "capacity": {"cpu": "8", "memory": "8Gi", "pods": "110"},
+        "allocatable": {"cpu": "8", "memory": "8Gi", "pods": "110"},
+        "nodeInfo": {"kubeletVersion": "v1.36.2"}}}"#;
+    let pods = r#"{"apiVersion": "v1", "kind": "List", "items": []}"#;
+    for (cpus, code) in [("6-7", 3), ("6-9", 1), ("0-9", 1)] {
+        let config = format!("{config}\"{cpus}\"\n");
+        let folder =
+            folder_with(&[("config.yaml", &*config), ("node.json", node), ("pods.json", pods)]);
+        let line = "what-if kubelet-restart --kubelet-config config.yaml --node-file node.json \
+                    --pods pods.json --cgroup-version 2";
+        let ran = kq(line).within(folder.path()).run();
+        let said = format!("reserved-cpus: {cpus} is not a subset of online-cpus: 0-7");
+        assert_eq!(ran.stdout.contains(&said), code == 1, "{cpus}: {}", ran.text());
+        assert_eq!(ran.code == 1, code == 1, "{cpus}: {}", ran.text());
     }
 }
 

@@ -277,7 +277,7 @@ fn a_pod_is_not_admitted_to_cpus_that_are_not_known() {
     let placement = ran.stdout.lines().find(|line| line.starts_with("placement"));
     assert!(placement.is_some_and(|line| line.contains(" unknown ")), "{}", ran.text());
     let ran = ask_of_files("what-if add odd.yaml", STATIC_CPU);
-    assert_eq!(ran.code, 1, "{}", ran.text());
+    assert_eq!(ran.code, 3, "{}", ran.text());
     assert!(ran.stdout.contains("starts or refused"), "{}", ran.text());
 }
 

@@ -11,14 +11,15 @@ use super::{
 };
 use kq_answer::Certainty;
 use kq_cgroup::node::NodePart;
-use kq_facts::allocatable::node_allocatable;
+use kq_facts::allocatable::{ReservationError, node_allocatable};
 use kq_facts::cgroup_mode::{CgroupDriver, CgroupVersion};
 use kq_facts::cgroup_name::CgroupName;
 use kq_facts::kubelet_config::{eviction_thresholds, parse_hard_thresholds};
+use kq_k8s::cpuset::CpuSet;
 use kq_k8s::feature_gates::Gate;
 use kq_k8s::go_text::{self, quote};
 use kq_k8s::patch_fixes::PatchFault;
-use kq_k8s::pod::ResourceList;
+use kq_k8s::pod::{ResourceList, ResourceName};
 use kq_k8s::quantity::Quantity;
 use kq_k8s::sysctl::SysctlAllowlist;
 use kq_managers::memory_manager::{MemoryManager, MemoryNode, NewError};
@@ -64,7 +65,24 @@ pub(super) fn authorization(start: &Start<'_>, found: &mut StartExamination) {
 pub(super) fn reservations(start: &Start<'_>, found: &mut StartExamination) {
     if let Err(error) = &start.kept {
         found.refuse(Stage::Run, error.field(), error.to_string());
+    } else if let Some(error) = too_high(start) {
+        let (field, error) = (error.field().to_owned(), error.to_string());
+        found.stop(Stage::Run, (StartRule::Setting { field, error }, Certainty::Likely));
     }
+}
+
+/// Returns the error of reserved CPUs above those of a machine of which the number alone is known: most machines count theirs
+/// from 0 on.
+fn too_high(start: &Start<'_>) -> Option<ReservationError> {
+    if start.machine.cpus.is_some() {
+        return None;
+    }
+    let reserved = &start.read.effective.reserved_system_cpus;
+    let cpus = reserved.parse::<CpuSet>().ok()?;
+    let count = start.machine.capacity.get(&ResourceName::Cpu)?.value();
+    let online = CpuSet::first(count)?;
+    let reserved = reserved.clone();
+    (!cpus.is_subset(&online)).then_some(ReservationError::ReservedCpus { reserved, online })
 }
 
 /// Rejects swap (`NewContainerManager`).

@@ -181,7 +181,14 @@ pub enum PodFate {
     #[command(if outcomes.contains(&PodResult::Evicted) => "kq evict rank")]
     #[command(reboots: true => "kq devices plan --reboot")]
     #[command("kq devices plan --kubelet-restart")]
-    Open { outcomes: Vec<PodResult>, cause: String, reboots: bool },
+    Open {
+        outcomes: Vec<PodResult>,
+        cause: String,
+        reboots: bool,
+        /// A fact decides that is missing.
+        #[serde(skip)]
+        is_unknown: bool,
+    },
 }
 
 impl PodFate {

@@ -197,6 +197,9 @@ pub struct PodOutcome {
     pub or_else: Vec<PodResult>,
     /// What decides between the results.
     pub depends_on: Option<String>,
+    /// A fact decides that is missing.
+    #[serde(skip)]
+    pub is_unknown: bool,
 }
 
 /// The result for a pod.

@@ -395,6 +395,7 @@ impl Rule for WhatIfRule {
                 | PodFate::NoKubelet { .. } => Severity::Error,
                 // It is not running: only the back-off ends earlier.
                 PodFate::Restarts { cause: RestartCause::NotRunning, .. } => Severity::Info,
+                PodFate::Open { is_unknown: true, .. } => Severity::Unknown,
                 PodFate::Restarts { .. }
                 | PodFate::ResizeRefused { .. }
                 | PodFate::ResizeWaits { .. }

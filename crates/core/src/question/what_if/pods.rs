@@ -354,6 +354,7 @@ impl Transition<'_> {
                 outcomes: [result].into_iter().chain(outcome.or_else.iter().copied()).collect(),
                 cause: outcome.depends_on.clone().unwrap_or_default(),
                 reboots: self.reboots,
+                is_unknown: outcome.is_unknown,
             },
             PodResult::Kept | PodResult::Waits => return None,
             PodResult::Refused if is_new && outcome.reason.is_none() => {
@@ -393,6 +394,7 @@ fn leave_unplaced_open(outcomes: &mut [PodOutcome], basis: &Basis) {
         for outcome in outcomes.iter_mut().filter(is_of).filter(stays) {
             outcome.or_else.push(PodResult::Refused);
             outcome.depends_on = Some(missing.text.clone());
+            outcome.is_unknown = true;
         }
     }
 }
@@ -533,6 +535,7 @@ fn arrive(outcome: &mut PodOutcome, arrival: &Arrival, containers: Option<Vec<St
     outcome.result = first;
     outcome.or_else = arrival.is_open.then_some(second).into_iter().collect();
     outcome.depends_on = arrival.cause.as_ref().map(ToString::to_string);
+    outcome.is_unknown = matches!(arrival.cause, Some(OpenCause::Unknown { .. }));
     (outcome.reason, outcome.message) = arrival.refusal.clone().unzip();
 }
 
@@ -571,6 +574,7 @@ fn outcome(pod: &str, is_static: bool, result: PodResult) -> PodOutcome {
         grace_seconds: None,
         or_else: Vec::new(),
         depends_on: None,
+        is_unknown: false,
     }
 }
 
