@@ -58,7 +58,7 @@ var folders = []struct{ path, domain string }{
 	{"pkg/util", "node"},
 	{"staging/src/k8s.io/client-go/util/certificate", "start"},
 	{"staging/src/k8s.io/component-helpers", "node"},
-	{"staging/src/k8s.io/dynamic-resource-allocation", "managers"},
+	{"staging/src/k8s.io/dynamic-resource-allocation/resourceclaim", "managers"},
 	{"vendor/github.com/google/cadvisor", "node"},
 }
 

@@ -31,6 +31,8 @@ pub(super) struct Line {
     pub is_unready: bool,
     /// The line may end before its message does: a quote is open, or nothing says where the message ends.
     pub is_open: bool,
+    /// The words of the line name the program, which is not the kubelet.
+    pub is_of_writer: bool,
 }
 
 /// Programs that name themselves at the beginning of a line, or in the column FROM of events.
@@ -619,10 +621,15 @@ fn program(head: &str) -> Option<String> {
         {
             let name = name.rsplit(char::is_whitespace).next().unwrap_or_default();
             let name = name.trim_matches(['(', ')']);
-            if !name.is_empty() {
+            // The library that lists the steps of an operation numbers them: `Trace[12]: `.
+            if !name.is_empty() && name != "Trace" {
                 return Some(name.to_owned());
             }
         }
+    }
+    if let Some(name) = klog_header(head).and_then(|at| container(last_word(head[..at].trim_end())))
+    {
+        return Some(name.to_owned());
     }
     let mut words = head.split_whitespace().take(12);
     let mut before = "";
@@ -639,6 +646,17 @@ fn program(head: &str) -> Option<String> {
         before = word;
         (is_known && (ends || is_column)).then(|| name.to_owned())
     })
+}
+
+/// Returns the container of what stands before a line of a container's log: `[pod/web-1/nginx]` of `kubectl logs --prefix`, or
+/// the name of a program.
+fn container(prefix: &str) -> Option<&str> {
+    let of_pod = prefix.strip_prefix("[pod/").and_then(|it| it.strip_suffix(']'));
+    let name = match of_pod {
+        Some(of_pod) => of_pod.rsplit('/').next(),
+        None => Some(prefix).filter(|it| PROGRAMS.contains(it)),
+    };
+    name.filter(|it| !it.is_empty())
 }
 
 /// Returns the time at the beginning of a line of journald or syslog.

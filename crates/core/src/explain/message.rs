@@ -12,6 +12,7 @@ use super::speaker::{
 };
 use super::table::{Around, FAILURE, Found, OfPlace, Rank, Row, STEP, Table};
 use super::template::single_spaced;
+use super::writer::writer;
 use kq_answer::{Basis, answer};
 use kq_k8s::version::KubeletVersion;
 use serde::Serialize;
@@ -20,6 +21,9 @@ use std::collections::BTreeSet;
 
 /// The most bytes of a message that an answer repeats.
 const LONGEST_SHOWN: usize = 2000;
+
+/// The component of messages that every client of the API server has.
+const CLIENT: &str = "a client of the API server";
 
 /// The most bytes of a fact.
 const LONGEST_FACT: usize = 300;
@@ -340,6 +344,7 @@ fn attributed(text: &str, speaker: &str) -> MessageExplanation {
 fn with_article(speaker: &str) -> String {
     match speaker {
         "kernel" => format!("the {speaker}"),
+        "DRA driver" => format!("a {speaker}"),
         _ => speaker.to_owned(),
     }
 }
@@ -499,6 +504,9 @@ pub(super) fn recognise_line(mut line: Line) -> Result<Known, UnknownMessage> {
     if is_of_kubelet_within(&line) {
         line.program = Some("kubelet".to_owned());
     }
+    if let Some(name) = writer(&line) {
+        (line.program, line.is_of_writer) = (Some(name), true);
+    }
     let mut texts = line.texts.clone();
     let mut gaps = vec![false; texts.len()];
     for (text, gap) in texts.iter_mut().zip(&mut gaps) {
@@ -539,7 +547,7 @@ pub(super) fn recognise_line(mut line: Line) -> Result<Known, UnknownMessage> {
             }
         }
         // What a program of another name says is that program's, whoever has the same words.
-        if rows[cause].is_kubelets() && line.program.as_deref().is_some_and(is_other) {
+        if rows[cause].is_kubelets() && is_by_other(&line) {
             break;
         }
         return Ok(Known { table, texts, gaps, found, cause, is_of_reason: false, line });
@@ -562,11 +570,17 @@ fn found_reason(line: &Line) -> Option<(&'static str, Found)> {
     table.rows[found.row].is_kubelets().then_some((reason, found))
 }
 
+/// Returns true for a line that a component wrote that is not the kubelet, and does not repeat its words.
+fn is_by_other(line: &Line) -> bool {
+    line.is_of_writer || line.program.as_deref().is_some_and(is_other)
+}
+
 /// Returns what a line says of its messages besides their texts.
 fn around(line: &Line, may_be_cut: bool) -> Around<'_> {
     Around {
         has_error: line.has_error() || line.is_failure() == Some(true),
         is_named: line.program.as_deref().is_some_and(|it| !is_foreign(it)),
+        is_foreign: is_by_other(line),
         program: line.program.as_deref(),
         may_be_cut,
         before: &[],
@@ -779,7 +793,8 @@ impl Known {
         };
         // A cause that many programs have is of the one that wrote the line.
         let writer = self.line.program.as_deref().filter(|it| {
-            is_other(it) && !row.is_kubelets() && !is_program(&row.speaker.to_ascii_lowercase())
+            let is_named = is_program(&row.speaker.to_ascii_lowercase()) || row.speaker == *it;
+            (is_other(it) || self.line.is_of_writer) && !row.is_kubelets() && !is_named
         });
         let means = match writer {
             Some(writer) => format!(
@@ -799,6 +814,9 @@ impl Known {
         let speaker = match of_crictl {
             true => client.unwrap_or_default().to_owned(),
             false if of_controller.is_some() => "kube-controller-manager".to_owned(),
+            false if decider.speaker == CLIENT && writer.is_some() => {
+                writer.map(component).unwrap_or_default().to_owned()
+            }
             false => named_speaker(decider.speaker, &facts),
         };
         MessageExplanation {
@@ -907,7 +925,11 @@ impl Known {
         if let Some(process) = &self.line.process {
             let speaker = self.row().1.speaker;
             let name = if is_foreign(speaker) { "program" } else { "kubelet" };
-            let name = self.line.program.as_deref().filter(|it| is_foreign(it)).unwrap_or(name);
+            let of_line = self.line.program.as_deref().filter(|it| is_foreign(it));
+            let name = match of_line {
+                Some(_) if self.line.is_of_writer => "program",
+                other => other.unwrap_or(name),
+            };
             put("pid", process, &format!("process id of the {name}"));
         }
         if let Some(place) = &self.line.place {

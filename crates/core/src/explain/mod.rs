@@ -33,6 +33,8 @@ mod speaker;
 mod table;
 /// Templates.
 mod template;
+/// The component that wrote a line that every client of the API server can write.
+mod writer;
 
 pub use log::{LogExplanation, LogFold, LogKind, OtherLines, is_log};
 pub use message::{

@@ -102,10 +102,12 @@ const SHARED_FILES: &[&str] = &[
     "instance.go",
     "controller_utils.go",
     "round_trippers.go",
+    "event_broadcaster.go",
+    "trace.go",
 ];
 
 /// Returns true for a file that says nothing of the component.
-fn is_shared_file(file: &str) -> bool {
+pub(super) fn is_shared_file(file: &str) -> bool {
     SHARED_FILES.contains(&file)
 }
 
@@ -165,6 +167,26 @@ pub(super) fn program_of(place: &str) -> Option<String> {
         of(&names, "kube-controller-manager")
     })
     .or_else(|| of(&["proxier.go", "iptables.go", "server_linux.go"], "kube-proxy"))
+    .or_else(|| {
+        // `k8s.io/dynamic-resource-allocation`, of which the kubelet has resourceclaim.go alone.
+        let names = [
+            "nonblockinggrpcserver.go",
+            "draplugin.go",
+            "noderegistrar.go",
+            "registrationserver.go",
+            "resourceslicecontroller.go",
+        ];
+        of(&names, "DRA driver")
+    })
+    .or_else(|| {
+        let names = [
+            "allocator.go",
+            "allocator_experimental.go",
+            "allocator_incubating.go",
+            "allocator_stable.go",
+        ];
+        of(&names, "kube-scheduler")
+    })
     .or_else(|| {
         let is_kubelets = Table::get().rows.iter().any(|row| {
             row.is_kubelets() && row.file.rsplit('/').next().is_some_and(|name| name == file)

@@ -11,7 +11,7 @@
 //! | `$ ...` | the command of kq that computes it; `$ -`: none |
 //! | `~ ...` | what misleads |
 //! | `+ ...` | the text of other versions |
-//! | `* ...` | `outer`: it wraps another message; `decides`: it says what follows, whatever it wraps; `last`: what stands within it counts for nothing; `vague`: it wraps anything; `whole`: it is a message alone; `rank R`; `in ID`: only below this message; `err`, `no-err`: only of a line with, without a key err; `named`: only of a line that names the kubelet as its program; `by P`: only of a line that names the program P; `id ID`; `since V`, `until V`, `before V` |
+//! | `* ...` | `outer`: it wraps another message; `decides`: it says what follows, whatever it wraps; `last`: what stands within it counts for nothing; `vague`: it wraps anything; `whole`: it is a message alone; `rank R`; `in ID`: only below this message; `err`, `no-err`: only of a line with, without a key err; `named`: only of a line that names the kubelet as its program; `by P`: only of a line that names the program P; `foreign`: only of a line that another component wrote; `id ID`; `since V`, `until V`, `before V` |
 //! | `name: ...` | what a field is, with its unit |
 //!
 //! `=CODE` as a template is the sentence of a reason of kq's start ([`StartRule`]), which is not written twice.
@@ -121,6 +121,8 @@ pub(super) struct Row {
     pub is_named: bool,
     /// The program that a line has to name for it to be this message.
     pub by: Option<&'static str>,
+    /// It is only a message of a line that another component wrote.
+    pub is_foreign: bool,
     /// It only has a place in the sources.
     pub is_place: bool,
 }
@@ -156,6 +158,8 @@ pub(super) struct Around<'l> {
     pub has_error: bool,
     /// It names the kubelet as its program.
     pub is_named: bool,
+    /// A component wrote it that is not the kubelet.
+    pub is_foreign: bool,
     /// The program that it names.
     pub program: Option<&'l str>,
     /// The end of its message may be missing.
@@ -280,6 +284,7 @@ impl Table {
             };
             if found.has_error.is_some_and(|has| has != around.has_error)
                 || found.is_named && !around.is_named
+                || found.is_foreign && !around.is_foreign
                 || found.by.is_some() && found.by != around.program
             {
                 return None;
@@ -462,6 +467,7 @@ fn detail(row: &mut Row, line: &'static str) -> Result<(), String> {
                     "err" => row.has_error = Some(true),
                     "no-err" => row.has_error = Some(false),
                     "named" => row.is_named = true,
+                    "foreign" => row.is_foreign = true,
                     "by" => row.by = Some(value),
                     "id" => row.id = Some(value),
                     "before" => row.versions = format!("before {value}"),
@@ -577,6 +583,7 @@ mod tests {
         let mut around = Around {
             has_error: row.has_error.unwrap_or(true),
             is_named: row.is_named,
+            is_foreign: row.is_foreign,
             program: row.by,
             ..Around::default()
         };
