@@ -31,8 +31,59 @@ pub(super) struct Line {
     pub is_unready: bool,
     /// The line may end before its message does: a quote is open, or nothing says where the message ends.
     pub is_open: bool,
+    /// It is about a resize of a pod that the kubelet did not take.
+    pub resize: Option<Resize>,
     /// The words of the line name the program, which is not the kubelet.
     pub is_of_writer: bool,
+}
+
+/// A resize that the kubelet did not take: `manager.SetPodResizePendingCondition`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Resize {
+    Deferred,
+    Infeasible,
+}
+
+impl Resize {
+    /// Returns that of a text; `None`: it is about something else.
+    fn of(text: &str) -> Option<Self> {
+        let has = |words: &str| text.contains(words);
+        let is_pending = has("PodResizePending") || has("Resize cannot be accommodated");
+        let reason = |word: &str| {
+            has(&format!("Resize{word}"))
+                || has(&format!("Pod resize {word}"))
+                || has(&format!("reason: {word}"))
+                || is_pending && has(word)
+        };
+        match reason("Infeasible") {
+            true => Some(Self::Infeasible),
+            false => (reason("Deferred") || is_pending).then_some(Self::Deferred),
+        }
+    }
+
+    /// Returns what follows and what an operator does.
+    pub fn advice(self) -> [&'static str; 2] {
+        match self {
+            Self::Deferred => [
+                "The pod runs on with what it has; the kubelet tries the resize again when another pod ends or shrinks, and every 3 minutes.",
+                "Wait, or make room: end or shrink other pods of the node, or ask for less.",
+            ],
+            Self::Infeasible => [
+                "The pod runs on with what it has; the kubelet never takes this resize while the node is as it is.",
+                "Ask for less, or move the pod to a larger node.",
+            ],
+        }
+    }
+
+    /// Returns the summary of a refused resize.
+    pub fn summary(self, of_pod: &str) -> String {
+        let state = match self {
+            Self::Deferred => "The resize has to wait (Deferred)",
+            Self::Infeasible => "The resize is refused (Infeasible)",
+        };
+        let (first, rest) = of_pod.split_at(of_pod.chars().next().map_or(0, char::len_utf8));
+        format!("{state}: {}{rest}", first.to_lowercase())
+    }
 }
 
 /// Programs that name themselves at the beginning of a line, or in the column FROM of events.
@@ -110,6 +161,10 @@ const MESSAGE_KEYS: [&str; 11] = [
 impl Line {
     /// Takes a line apart.
     pub fn of(text: &str) -> Self {
+        Self { resize: Resize::of(text), ..Self::parts(text) }
+    }
+
+    fn parts(text: &str) -> Self {
         let text = straight_quotes(&without_escapes(text));
         let text = text.trim().trim_start_matches(['>', '|', '`']).trim_end_matches('`').trim();
         let text = text.strip_prefix("**").and_then(|it| it.strip_suffix("**")).unwrap_or(text);
@@ -438,7 +493,10 @@ fn straight_quotes(text: &str) -> String {
 /// Returns the text of a field `message: '...'` as kubectl writes it in YAML: an apostrophe within is doubled, and a long
 /// text has several lines.
 fn yaml_text(text: &str) -> Option<String> {
-    let (key, value) = text.split_once(": '")?;
+    let (key, value) = match text.split_once(" message: '") {
+        Some((before, value)) if is_yaml(before) => ("message", value),
+        _ => text.split_once(": '")?,
+    };
     let is_key = matches!(key.trim_start_matches("- "), "message" | "reason" | "lastError");
     if !is_key {
         return None;
@@ -446,6 +504,14 @@ fn yaml_text(text: &str) -> Option<String> {
     let value = value.replace("''", "\u{0}");
     let value = value.split('\'').next()?;
     Some(single_spaced(&value.replace('\u{0}', "'")))
+}
+
+/// Returns true for the keys of a condition that stand before its message: `lastTransitionTime: "2026-11-29T02:11:12Z"`.
+fn is_yaml(text: &str) -> bool {
+    let text = text.trim_start_matches(['-', ' ']);
+    ["lastTransitionTime:", "lastProbeTime:", "observedGeneration:", "reason:", "status:", "type:"]
+        .iter()
+        .any(|key| text.starts_with(key))
 }
 
 /// Returns the line of klog that a key `msg="..."` has, and the keys after it.

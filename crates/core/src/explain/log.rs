@@ -3,6 +3,7 @@
 //! Memory does not grow with the log: a kind is a row of the table, a line is looked at up to a limit, and kinds that kq does
 //! not know are counted up to a limit.
 
+use super::condition::Condition;
 use super::crash::{self, is_call, is_goroutine, place_of};
 use super::event_row::StatusText;
 use super::klog_value::OpenValue;
@@ -117,6 +118,8 @@ pub struct LogFold {
     value: Option<OpenValue>,
     /// A message that may go on in the next line.
     message: Option<OpenMessage>,
+    /// The lines of a condition.
+    condition: Condition,
     /// The open line is longer.
     is_over: bool,
     lines: u64,
@@ -179,6 +182,28 @@ impl LogFold {
 
     /// Reads a line that is no part of a value.
     fn own_line(&mut self, text: &str) {
+        if self.condition.add(text) {
+            return;
+        }
+        self.end_condition();
+        if !self.condition.add(text) {
+            self.plain_line(text);
+        }
+    }
+
+    /// Reads the lines of a condition that has no more of them.
+    fn end_condition(&mut self) {
+        for (text, lines) in self.condition.end() {
+            self.lines += lines - 1;
+            self.plain_line(&text);
+            if lines > 1 {
+                self.whole = None;
+            }
+        }
+    }
+
+    /// Reads a line that is no part of a condition.
+    fn plain_line(&mut self, text: &str) {
         if self.message.as_mut().is_some_and(|it| it.add(text)) {
             if self.message.as_ref().is_some_and(OpenMessage::is_whole) {
                 self.end_message();
@@ -302,7 +327,7 @@ impl LogFold {
         let is_crash = known.line.texts.first().is_some_and(|text| crash::begins(text));
         self.crash = is_crash.then_some(at);
         let seen = self.kinds.entry(at).or_default();
-        seen.rank = row.rank;
+        seen.rank = if known.is_refused_resize() { Rank::Pod } else { row.rank };
         seen.is_pointer = known.is_pointer();
         seen.count += 1;
         let stamp = known.line.stamp.clone();
@@ -323,6 +348,7 @@ impl LogFold {
         if let Some(value) = self.value.take() {
             self.line(&value.cut());
         }
+        self.end_condition();
         self.end_message();
         // Fields say what a reason is about; alone they say nothing, and may be parts of a message.
         let whole = self.whole.filter(|text| !is_log(text));
@@ -454,6 +480,28 @@ mod tests {
 
     const PLEG: &str = "E0413 10:53:52.844381    3263 kubelet.go:2055] \"Skipping pod synchronization\" err=\"PLEG is not \
                         healthy: pleg was last seen active 2h33m ago; threshold is 3m0s\"\n";
+
+    #[test]
+    fn the_condition_of_a_resize_says_what_its_message_and_reason_are_about() {
+        let pending = "  - lastTransitionTime: \"2026-11-29T02:11:12Z\"\n    message: 'Node didn''t have enough resource: cpu, \
+                       requested: 3000,\n      used: 2150, capacity: 4000'\n    reason: Deferred\n    status: \"True\"\n    \
+                       type: PodResizePending\n";
+        let failed = "  - reason: Error\n    status: \"True\"\n    type: PodResizeInProgress\n";
+        let refused = "  - message: 'Node didn''t have enough resource: cpu, requested: 3000, used: 2150, capacity: 4000'\n    \
+                       reason: OutOfcpu\n    type: Other\n";
+        for (text, summary, rank) in [
+            (pending, "The resize has to wait", Rank::Pod),
+            (failed, "A resize of the pod failed", Rank::Retry),
+            (refused, "The pod asks for 3000", Rank::Ended),
+        ] {
+            let mut fold = LogFold::default();
+            fold.push(text.as_bytes());
+            let found = fold.finish();
+            let first = found.kinds.first().unwrap_or_else(|| panic!("{text}"));
+            assert!(first.newest.summary.contains(summary), "{text}: {first:?}");
+            assert_eq!((first.rank, found.lines), (rank, text.lines().count() as u64), "{text}");
+        }
+    }
 
     #[test]
     fn a_log_is_folded_by_kind_with_the_worst_first() {

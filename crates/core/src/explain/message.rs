@@ -4,7 +4,7 @@ use super::crash::Crash;
 use super::derived::{derive, size_and_bytes};
 use super::event_row::StatusText;
 use super::klog_value::on_one_line;
-use super::line::{CONTAINERD_CLIENT, GAP, LOGRUS, Line};
+use super::line::{CONTAINERD_CLIENT, GAP, LOGRUS, Line, Resize};
 use super::secrets::masked;
 use super::speaker::{
     component, is_foreign, is_of_kubelet_within, is_other, is_program, kind_speaker, program_of,
@@ -180,6 +180,12 @@ impl Known {
         row.is_outer && self.told(row).is_none()
     }
 
+    /// Returns true for a resize that the kubelet did not take: the pod runs on.
+    pub fn is_refused_resize(&self) -> bool {
+        let (_, row) = self.row();
+        self.line.resize.is_some() && row.is_kubelets() && row.rank == Rank::Ended
+    }
+
     /// Returns how bad a row is here: a text that is known by its place alone is as bad as the level of its line.
     fn rank(&self, row: &Row) -> Rank {
         let of_line = self.of_line(row);
@@ -219,6 +225,8 @@ pub fn explain_message(text: &str) -> Result<MessageExplanation, UnknownMessage>
 }
 
 fn explain_text(text: &str) -> Result<MessageExplanation, UnknownMessage> {
+    let of_resize = failed_resize(text);
+    let text = of_resize.as_deref().unwrap_or(text);
     match recognise(text).or_else(|unknown| of_status(text).ok_or(unknown)) {
         Ok(known) => Ok(known.explain()),
         Err(unknown) => of_reason(text, &unknown)
@@ -227,8 +235,19 @@ fn explain_text(text: &str) -> Result<MessageExplanation, UnknownMessage> {
                 Some(attributed(text, component(program)))
             })
             .or_else(|| of_image(text))
+            .or_else(|| {
+                Some(of_status("reason: ResizeError").filter(|_| of_resize.is_some())?.explain())
+            })
             .ok_or(unknown),
     }
+}
+
+/// Returns the condition of a resize with the reason that the kubelet's event has: `Error` alone is that of an ended container.
+pub(super) fn failed_resize(text: &str) -> Option<String> {
+    const REASONS: [&str; 3] = ["reason: Error", "\"reason\":\"Error\"", "\"reason\": \"Error\""];
+    let reason = REASONS.iter().find(|it| text.contains(**it))?;
+    let is_resize = text.contains("PodResizeInProgress");
+    is_resize.then(|| text.replacen(reason, &reason.replace("Error", "ResizeError"), 1))
 }
 
 /// Finds the reason that a text is, or that a line of a status has.
@@ -789,7 +808,11 @@ impl Known {
                 format!("{}. {}", filled(begun, &facts), of_words(told))
             }
             (None, Some(told)) => format!("{} {}", filled(means, &facts), of_words(told)),
-            (None, None) => filled(means, &facts),
+            (None, None) => match without_pointer(means).filter(|_| is_deadline(self, row, &facts))
+            {
+                Some(begun) => format!("{}. {DEADLINE}", filled(begun, &facts)),
+                None => filled(means, &facts),
+            },
         };
         // A cause that many programs have is of the one that wrote the line.
         let writer = self.line.program.as_deref().filter(|it| {
@@ -811,6 +834,10 @@ impl Known {
         let of_told = begun.map(|(_, told)| told).filter(|it| !(it.is_outer || it.is_fragment));
         let action = of_told.filter(|_| !decider.decides).map_or(action, |told| told.action);
         let [leads, action] = derived.advice.unwrap_or([leads, action]);
+        let action =
+            if is_deadline(self, row, &facts) && !decider.decides { LATE_SERVER } else { action };
+        let resize = self.line.resize.filter(|_| self.is_refused_resize());
+        let [leads, action] = resize.map_or([leads, action], Resize::advice);
         let speaker = match of_crictl {
             true => client.unwrap_or_default().to_owned(),
             false if of_controller.is_some() => "kube-controller-manager".to_owned(),
@@ -820,10 +847,14 @@ impl Known {
             false => named_speaker(decider.speaker, &facts),
         };
         MessageExplanation {
-            summary: derived.summary.unwrap_or_else(|| means.clone()),
+            summary: match (resize, derived.summary.unwrap_or_else(|| means.clone())) {
+                (Some(resize), summary) => resize.summary(&summary),
+                (None, summary) => summary,
+            },
             message: shown(&self.line.texts.join(": "), LONGEST_SHOWN),
             speaker,
             domain: match decider.is_kubelets() && !of_crictl {
+                true if resize.is_some() => "resize".to_owned(),
                 true => row.domain.to_owned(),
                 false => "foreign".to_owned(),
             },
@@ -837,14 +868,15 @@ impl Known {
                 Some(client) => {
                     format!("That command of {client} fails; the kubelet asks the runtime itself.")
                 }
-                None => filled(leads, &facts),
+                None => of_probe(&filled(leads, &facts), &facts),
             },
             action: filled(action, &facts),
             misleads: row.misleads.map(|text| filled(text, &facts)),
             foreign_cause: foreign,
-            command: Some(decider.command.to_owned()).filter(|command| !command.is_empty()),
+            command: Some(resize.map_or(decider.command, |_| "kq what-if resize POD").to_owned())
+                .filter(|command| !command.is_empty()),
             on_node: Vec::new(),
-            rank: of_line_rank.unwrap_or(decider.rank),
+            rank: resize.map_or(of_line_rank.unwrap_or(decider.rank), |_| Rank::Pod),
             is_cut: self.found.iter().any(|(_, found)| found.fit.is_cut),
             is_explained: !row.is_place,
             basis: Basis::default(),
@@ -973,6 +1005,14 @@ impl Known {
         let table = self.table;
         let (at, found) = self.told(row)?;
         let foreign = &table.rows[found.row];
+        if is_deadline(self, row, facts) {
+            return Some(ForeignCause {
+                speaker: "gRPC client of the caller".to_owned(),
+                text: shown(without_open_end(&self.texts[*at][found.fit.start..]), LONGEST_FACT),
+                means: DEADLINE.to_owned(),
+                action: LATE_SERVER.to_owned(),
+            });
+        }
         Some(ForeignCause {
             speaker: named_speaker(foreign.speaker, facts),
             text: shown(without_open_end(&self.texts[*at][found.fit.start..]), LONGEST_FACT),
@@ -980,6 +1020,19 @@ impl Known {
             action: filled(foreign.action, facts),
         })
     }
+}
+
+/// The meaning of a gRPC call with the code DeadlineExceeded.
+const DEADLINE: &str = "The time that the caller gave the call was over: the deadline is the caller's own, and the server had not answered by then.";
+
+/// What an operator does about it.
+const LATE_SERVER: &str = "Find out why the server (the runtime, a CSI driver or a plugin) is slow: its log, the disk and the load of the node.";
+
+/// Returns true if the innermost that is known of a message of the kubelet is a gRPC call whose deadline was over.
+fn is_deadline(known: &Known, row: &Row, facts: &[MessageFact]) -> bool {
+    let is_told = known.told(row).is_some_and(|(_, it)| is_call(&known.table.rows[it.row]));
+    let is_late = |it: &MessageFact| it.name == "code" && it.value == "DeadlineExceeded";
+    row.is_kubelets() && is_told && facts.iter().any(is_late)
 }
 
 /// Returns the component that says a message: a row may name the field that names it.
@@ -1021,6 +1074,23 @@ fn without_pointer(sentence: &str) -> Option<&str> {
     let last = &sentence[at..];
     let is_pointer = POINTERS.iter().any(|end| last.ends_with(end)) && !last.contains(" not ");
     is_pointer.then(|| &sentence[..at])
+}
+
+/// Returns of what follows from a failed probe the part of its kind, where the message names it.
+fn of_probe(leads: &str, facts: &[MessageFact]) -> String {
+    let kind = facts.iter().find(|it| matches!(it.name.as_str(), "probe" | "probeType"));
+    let parts = leads.split_once("Liveness or startup: ");
+    let parts = parts.and_then(|(before, rest)| Some((before, rest.split_once(" Readiness: ")?)));
+    let (Some(kind), Some((before, (killed, unready)))) = (kind, parts) else {
+        return leads.to_owned();
+    };
+    let part = match kind.value.as_str() {
+        "Readiness" => unready,
+        "Liveness" | "Startup" => killed,
+        _ => return leads.to_owned(),
+    };
+    let (first, rest) = part.split_at(part.chars().next().map_or(0, char::len_utf8));
+    format!("{before}{}{rest}", first.to_uppercase())
 }
 
 /// Returns what a message of another component means, within an answer that has said whose it is.

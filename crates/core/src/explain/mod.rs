@@ -5,6 +5,8 @@
 //! from the outermost message to the one that it wraps. A message that fits no template is an error: no explanation is
 //! better than a wrong one. A log is folded line by line in bounded memory (`log.rs`).
 
+/// The condition of a resize.
+mod condition;
 /// The crash of a program.
 mod crash;
 /// What follows from the numbers of a message.
