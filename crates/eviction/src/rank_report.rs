@@ -132,7 +132,11 @@ impl EvictionRank {
         let margin = nearest.and_then(|it| it.margin);
         // The amount for pods has a threshold of its own, with the signal of the node's in its rank.
         let signal = nearest.map_or(self.signal, |it| it.signal);
+        let has_none = self.thresholds.is_empty() && self.basis.missing.is_empty();
+        let evicts_for_none =
+            self.now.iter().any(|it| matches!(it.0, DistanceReason::NoThresholds { .. }));
         let left = match margin {
+            None if has_none => format!("{} has no threshold", self.signal),
             None => format!("how much of {} is left is unknown", self.signal),
             Some(margin @ ..0) => {
                 let over = amount(signal, Some(margin.saturating_neg()));
@@ -159,8 +163,12 @@ impl EvictionRank {
             let text = format!("no pod is evicted: {} is enough; {left}", ahead.removed());
             return Headline::new("reclaimed", text);
         }
-        if self.thresholds.is_empty() && self.basis.missing.is_empty() {
-            let text = format!("no pod is evicted for {}: it has no threshold", self.signal);
+        if has_none {
+            let text = match evicts_for_none {
+                true => "no pod is evicted for any signal: no eviction threshold is configured"
+                    .to_owned(),
+                false => format!("no pod is evicted for {}: it has no threshold", self.signal),
+            };
             return Headline::new("no-threshold", text);
         }
         let is = if self.is_crossed() { "is" } else { "would be" };
@@ -364,7 +372,7 @@ fn eviction_rank(ranker: &Ranker<'_>, signal: Signal, at: String) -> EvictionRan
     rank.basis.warn_all(ranker.strangers.clone());
     rank.basis.lack_all(unseen(input, signal, &rank.thresholds));
     rank.basis.warn_all(beyond(signal, &rank.items));
-    rank.now = now(&rank).into_iter().map(Worded).collect();
+    rank.now = now(&rank, input.thresholds).into_iter().map(Worded).collect();
     let has_threshold = !rank.thresholds.is_empty();
     let before = before(ranker, signal, &others, has_threshold);
     rank.before = before.into_iter().map(Worded).collect();
@@ -401,10 +409,13 @@ fn items(ranker: &Ranker<'_>, signal: Signal) -> Vec<RankItem> {
 }
 
 /// Returns the distance to an eviction.
-fn now(rank: &EvictionRank) -> Vec<DistanceReason> {
+fn now(rank: &EvictionRank, configured: &[EvictionThreshold]) -> Vec<DistanceReason> {
     let signal = rank.signal;
     if let Some(error) = rank.layout.as_ref().and_then(|layout| layout.refused) {
         return vec![DistanceReason::Refused { error }];
+    }
+    if configured.is_empty() {
+        return vec![DistanceReason::NoThresholds { signal }];
     }
     if rank.thresholds.is_empty() {
         return vec![DistanceReason::NoThreshold { signal }];

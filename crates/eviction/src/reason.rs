@@ -97,6 +97,12 @@ pub enum DistanceReason {
     /// The signal has no threshold.
     #[text("no threshold of {signal} is configured: the order is that of a kubelet with one")]
     NoThreshold { signal: Signal },
+    /// No signal has a threshold.
+    #[text(
+        "no eviction threshold is configured: this kubelet evicts no pod for any signal; the order is \
+         that of a kubelet with one of {signal}"
+    )]
+    NoThresholds { signal: Signal },
     /// The kubelet has no measurement, so the threshold is not crossed.
     #[text("not measured, so the kubelet ignores it: {threshold}", threshold = measured(threshold))]
     NotMeasured { threshold: ThresholdRow },

@@ -214,6 +214,12 @@ pub enum ImageReason {
         /// The kubelet's memory of it.
         age: ImageAge,
     },
+    /// It stays: the collection fails before it comes to remove images for space.
+    #[text("not in use, and stays: the collection fails before it removes any for space; {age}")]
+    CollectionFails {
+        /// The kubelet's memory of it.
+        age: ImageAge,
+    },
     /// It stays: no space is needed.
     #[text("not in use, and no space is needed; {age}")]
     NothingWanted {

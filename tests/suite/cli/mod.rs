@@ -141,6 +141,7 @@ mod hints;
 /// A run that is met half-way.
 #[cfg(any(feature = "apiserver", feature = "cri"))]
 pub mod interactive;
+mod known_values;
 /// What is chosen in a kubeconfig and said over it.
 #[cfg(feature = "apiserver")]
 mod kubeconfig_choice;

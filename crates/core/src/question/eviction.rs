@@ -7,8 +7,8 @@ use anyhow::anyhow;
 use kq_answer::{Basis, Failure, Missing, MissingFact, Warning, WarningCode, Worded};
 use kq_eviction::{
     self, Crossing, DiskFacts, DistanceReason, EvictionRank, NodeDisks, NodeIdentity, PodName,
-    RankInput, Ranker, UsageFrom, UsageSource, add_container_fs_thresholds, amount_of, compare,
-    is_active, node_disks, observe,
+    RankInput, Ranker, ThresholdRow, UsageFrom, UsageSource, add_container_fs_thresholds,
+    amount_of, compare, is_active, node_disks, observe,
 };
 use kq_facts::cgroup_name::kubelet_roots;
 use kq_facts::fact_key::FactKey;
@@ -62,7 +62,7 @@ pub fn eviction_needs(signal: Option<Signal>) -> Needs {
 
 /// The signal that is nearest to an eviction, of those that are measured.
 pub struct NearestSignal {
-    /// The one with the least of its capacity left above a threshold.
+    /// The one with the least of its capacity left above a threshold; without any threshold, that of memory.
     pub signal: Signal,
     /// The others that have a threshold, and no measurement.
     pub unmeasured: Vec<Signal>,
@@ -78,7 +78,7 @@ impl NearestSignal {
     }
 }
 
-/// Returns the signal that is nearest to an eviction.
+/// Returns the signal that is nearest to an eviction. A kubelet without a threshold evicts for none, which is known too.
 ///
 /// # Errors
 ///
@@ -89,13 +89,16 @@ pub fn nearest_signal(
 ) -> Result<NearestSignal, Failure> {
     let thresholds = compared_thresholds(node, stats(node))?;
     let signals: BTreeSet<Signal> = thresholds.iter().map(|it| it.signal).collect();
+    if signals.is_empty() {
+        return Ok(NearestSignal { signal: Signal::MemoryAvailable, unmeasured: Vec::new() });
+    }
     let (mut nearest, mut unmeasured, mut unknown) = (None, Vec::new(), None);
     let all = ranks(node, stats(node), signals.iter().copied(), options);
     for (signal, rank) in signals.into_iter().zip(all) {
         let least = match rank {
             Ok(rank) => {
                 let of_signal = rank.thresholds.iter().filter(|row| row.signal == signal);
-                of_signal.filter_map(|row| share_left(row.margin?, row.capacity?)).min()
+                of_signal.filter_map(share_left).min()
             }
             Err(failure) => {
                 unknown = unknown.or(Some(failure));
@@ -123,9 +126,18 @@ pub fn nearest_signal(
     }
 }
 
-/// Returns the part of a capacity that a margin is, in millionths.
-fn share_left(margin: i64, capacity: i64) -> Option<i128> {
-    (capacity > 0).then(|| i128::from(margin) * 1_000_000 / i128::from(capacity))
+/// The whole of a capacity, in millionths.
+const WHOLE: i128 = 1_000_000;
+
+/// Returns the part of the capacity that is left above a threshold, in millionths; `None`: not measured. Of a capacity of 0,
+/// as of the inodes of btrfs, there are no parts: it is all there, or all gone where the threshold is an amount.
+fn share_left(row: &ThresholdRow) -> Option<i128> {
+    let (margin, capacity) = (row.margin?, row.capacity?);
+    Some(match (capacity > 0, margin >= 0) {
+        (true, _) => i128::from(margin) * WHOLE / i128::from(capacity),
+        (false, true) => WHOLE,
+        (false, false) => -WHOLE,
+    })
 }
 
 /// Returns the thresholds of a node that are crossed, by the numbers and the layout of its disks that [`eviction_rank`] has;

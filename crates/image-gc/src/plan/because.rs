@@ -106,8 +106,16 @@ pub(super) fn candidate_reason(
         (_, Some(SpaceVerdict::UsedSince)) => ImageReason::UsedSince { age },
         _ if inputs.spares_images() => ImageReason::ImagesNotReclaimed { age },
         _ if space == Space::Unknown => ImageReason::SpaceUnknown { age },
+        _ if fails(inputs) => ImageReason::CollectionFails { age },
         _ => ImageReason::NothingWanted { age },
     }
+}
+
+/// Returns true if the collection ends with an error before it removes for space: of a capacity of 0 the kubelet computes no
+/// usage (`freeSpace`, `pkg/kubelet/images/image_gc_manager.go`).
+fn fails(inputs: &Inputs<'_>) -> bool {
+    let has_no_usage = inputs.image_fs.as_ref().is_ok_and(|(fs, _)| fs.usage().is_none());
+    inputs.trigger == Trigger::Periodic && inputs.policy.is_collecting() && has_no_usage
 }
 
 /// Returns why an image in use stays.

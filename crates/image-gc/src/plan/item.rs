@@ -65,7 +65,7 @@ pub enum Verdict {
     TooYoung,
     /// It stays: the kubelet saw it in use at or after the moment of the pass.
     UsedSince,
-    /// It stays: no space is needed.
+    /// It stays: no space is asked for, because none is needed or because the collection fails before.
     NotWanted,
     /// It stays: it has no id.
     NoId,
