@@ -115,7 +115,7 @@ fn each_finding_of_another_domain_is_told() {
             "a certificate of ten days that was not renewed",
             |node| {
                 let taken = taken(node);
-                valid(node, &at(taken, -230), &at(taken, 10));
+                valid(node, &at(taken, -230), &at_minute(taken, 9 * 60 + 30));
             },
             "WARNING certificates",
             "expires in 9 hours",
@@ -456,7 +456,11 @@ fn taken(node: &Value) -> Timestamp {
 
 /// Returns a time so many hours later, as text.
 fn at(time: Timestamp, hours: i64) -> String {
-    let seconds = time.since(Timestamp::from_seconds(0)) / 1_000_000_000 + hours * 3600;
+    at_minute(time, hours * 60)
+}
+
+fn at_minute(time: Timestamp, minutes: i64) -> String {
+    let seconds = time.since(Timestamp::from_seconds(0)) / 1_000_000_000 + minutes * 60;
     Timestamp::from_seconds(seconds).to_string()
 }
 
