@@ -29,7 +29,7 @@ pub struct PemCertificate {
     pub key: Option<PublicKey>,
 }
 
-/// What tells one public key from another.
+/// The identity of a public key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PublicKey {
