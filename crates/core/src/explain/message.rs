@@ -614,8 +614,9 @@ fn is_at_home(found: &[(usize, Found)], line: &Line) -> bool {
     }
     let first = found.first().filter(|(text, it)| {
         let before = line.texts[*text].get(..it.fit.start).unwrap_or("");
-        // gRPC names its part: `[core] grpc: ...`.
-        let begins = before.is_empty() || before.starts_with('[') && before.ends_with("] ");
+        // gRPC names its part: `[core] grpc: ...`, `[core] [Channel #1]grpc: ...`.
+        let begins =
+            before.is_empty() || before.starts_with('[') && before.trim_end().ends_with(']');
         begins && it.fit.literals >= OWN_SENTENCE
     });
     let row = first.map(|(_, it)| &Table::get().rows[it.row]);
@@ -816,7 +817,10 @@ impl Known {
         };
         // A cause that many programs have is of the one that wrote the line.
         let writer = self.line.program.as_deref().filter(|it| {
-            let is_named = is_program(&row.speaker.to_ascii_lowercase()) || row.speaker == *it;
+            let is_named = match self.line.is_of_writer {
+                true => row.speaker == *it,
+                false => is_program(&row.speaker.to_ascii_lowercase()),
+            };
             (is_other(it) || self.line.is_of_writer) && !row.is_kubelets() && !is_named
         });
         let means = match writer {
@@ -841,7 +845,7 @@ impl Known {
         let speaker = match of_crictl {
             true => client.unwrap_or_default().to_owned(),
             false if of_controller.is_some() => "kube-controller-manager".to_owned(),
-            false if decider.speaker == CLIENT && writer.is_some() => {
+            false if (decider.speaker == CLIENT || self.line.is_of_writer) && writer.is_some() => {
                 writer.map(component).unwrap_or_default().to_owned()
             }
             false => named_speaker(decider.speaker, &facts),

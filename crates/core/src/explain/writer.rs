@@ -38,6 +38,8 @@ const FOLDERS: &[(&str, &str)] = &[
     ("k8s.io/kube-aggregator/", "kube-apiserver"),
     ("k8s.io/dynamic-resource-allocation/kubeletplugin/", "DRA driver"),
     ("sigs.k8s.io/controller-runtime", OUTSIDE),
+    ("github.com/cilium/cilium/", "Cilium"),
+    ("github.com/kubernetes-csi/", "a sidecar of a CSI driver"),
 ];
 
 /// Returns the component that the words of a line name as their writer, where it is not the kubelet; `None`: they name none.
@@ -49,10 +51,7 @@ pub(super) fn writer(line: &Line) -> Option<String> {
         return Some("Cilium".to_owned());
     }
     let texts = || line.texts.iter().map(String::as_str);
-    let of_coredns = |text: &str| {
-        text.starts_with("plugin/kubernetes: ") || text.contains("] plugin/kubernetes: ")
-    };
-    if texts().any(of_coredns) {
+    if texts().any(is_of_coredns) {
         return Some("CoreDNS".to_owned());
     }
     if texts().any(is_trace_of_server) {
@@ -66,7 +65,11 @@ pub(super) fn writer(line: &Line) -> Option<String> {
     if let Some(user) = all().find_map(|text| between(text, "User \"", "\"")) {
         return of_user(user);
     }
-    if let Some(source) = all().find_map(|text| between(text, "EventSource{Component:", ",")) {
+    let source = |text| {
+        let of = |key| between(text, key, ",").filter(|name| !name.is_empty());
+        of("EventSource{Component:").or_else(|| of("ReportingController:"))
+    };
+    if let Some(source) = all().find_map(source) {
         return Some(component(source).to_owned()).filter(|name| name != "kubelet");
     }
     if let Some(named) = all().find_map(of_lease) {
@@ -89,11 +92,20 @@ pub(super) fn writer(line: &Line) -> Option<String> {
     (!is_kubelets(kind)).then(|| OTHER_CLIENT.to_owned())
 }
 
+/// Returns true for a line of CoreDNS: `[ERROR] plugin/kubernetes: `.
+fn is_of_coredns(text: &str) -> bool {
+    let levels = ["[DEBUG] ", "[INFO] ", "[WARNING] ", "[ERROR] "];
+    let own = levels.iter().find_map(|level| text.strip_prefix(level)).unwrap_or(text);
+    let name = own.strip_prefix("plugin/").and_then(|it| it.split_once(": "));
+    name.is_some_and(|(name, _)| name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_'))
+}
+
 /// Returns true for a line of a library that every client of the API server has.
 fn is_of_client(line: &Line) -> bool {
     const WORDS: &[&str] = &[
         "Failed to watch",
         "ailed to list *",
+        "watch of *",
         "watch-list failed",
         "ailed to update lease",
         "ailed to ensure lease",
@@ -162,8 +174,9 @@ fn is_of_module(text: &str) -> bool {
 
 /// Returns the kind of `*v1.Node`, behind the words of a client that lists or watches.
 fn kind_of(text: &str) -> Option<&str> {
-    let after =
-        ["Failed to watch *", "ailed to list *"].iter().find_map(|words| text.split_once(words));
+    let after = ["Failed to watch *", "ailed to list *", "watch of *"]
+        .iter()
+        .find_map(|words| text.split_once(words));
     let named = after.map(|(_, after)| after).or_else(|| text.strip_prefix('*'))?;
     let end = named.find(|c: char| !(c.is_ascii_alphanumeric() || c == '.')).unwrap_or(named.len());
     named[..end].rsplit_once('.').map(|(_, kind)| kind)
@@ -173,7 +186,9 @@ fn kind_of(text: &str) -> Option<&str> {
 fn is_trace_of_server(text: &str) -> bool {
     let is_trace = text.starts_with("Trace[");
     is_trace
-        && ["audit-id:", "user-agent:", ",verb:", "audit-ID:"].iter().any(|key| text.contains(key))
+        && ["audit-id:", "user-agent:", ",verb:", "audit-ID:", " etcd3\""]
+            .iter()
+            .any(|key| text.contains(key))
 }
 
 #[cfg(test)]
@@ -228,6 +243,26 @@ mod tests {
             (
                 "E0101 10:00:00.000000 1 event.go:359] \"Server rejected event (will not retry!)\" err=\"x is being terminated\" event=\"&Event{Source:EventSource{Component:default-scheduler,Host:,},}\"".to_owned(),
                 "kube-scheduler",
+            ),
+            (
+                "E0101 10:00:00.000000 1 event_broadcaster.go:270] \"Server rejected event (will not retry!)\" err=\"x\" event=\"&Event{ReportingController:default-scheduler,ReportingInstance:x,}\"".to_owned(),
+                "kube-scheduler",
+            ),
+            (
+                "E0125 00:34:04.146434 1 leaderelection.go:330] \"error initially creating lease lock\" err=\"leases.coordination.k8s.io is forbidden: User \\\"system:serviceaccount:web:nginx\\\" cannot create resource \\\"leases\\\"\"".to_owned(),
+                "the program with the service account web/nginx",
+            ),
+            (
+                "I0101 10:00:00.000000 1 trace.go:205] Trace[12]: \"GuaranteedUpdate etcd3\" type:*core.Node (01-Jan-2026 10:00:00.000) (total time: 711ms):".to_owned(),
+                "kube-apiserver",
+            ),
+            (
+                "W0913 02:59:46.629946 1 reflector.go:462] k8s.io/client-go/informers/factory.go:150: watch of *v1.EndpointSlice ended with: too old resource version: 1 (2)".to_owned(),
+                super::OTHER_CLIENT,
+            ),
+            (
+                "W0913 02:59:46.629946 1 reflector.go:462] k8s.io/client-go/informers/factory.go:150: watch of *v1.Pod ended with: too old resource version: 1 (2)".to_owned(),
+                "kubelet",
             ),
         ] {
             let found = explain_message(&text).unwrap_or_else(|it| panic!("{it:?}: {text}"));
