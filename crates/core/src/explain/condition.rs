@@ -1,7 +1,7 @@
 //! The condition of a resize in YAML, whose message and reason are those of other things without its type.
 
 use super::line::LONGEST_LINE;
-use super::message::failed_resize;
+use super::message::{failed_resize, recognise};
 
 /// No condition has more lines.
 const MOST_LINES: usize = 40;
@@ -63,8 +63,15 @@ impl Condition {
         }
         let count = lines.len() as u64;
         let text = lines.iter().map(|line| line.trim()).collect::<Vec<_>>().join(" ");
-        let is_failed = failed_resize(&text).is_some();
-        let text = if is_failed { "reason: ResizeError".to_owned() } else { text };
+        if failed_resize(&text).is_some() {
+            return vec![("reason: ResizeError".to_owned(), count)];
+        }
+        // A message that is not known is that of its reason.
+        let reason = lines.iter().find(|line| line.trim().starts_with("reason: "));
+        let text = match reason {
+            Some(reason) if recognise(&text).is_err() => reason.trim().to_owned(),
+            _ => text,
+        };
         vec![(text, count)]
     }
 }

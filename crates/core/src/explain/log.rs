@@ -487,11 +487,13 @@ mod tests {
                        requested: 3000,\n      used: 2150, capacity: 4000'\n    reason: Deferred\n    status: \"True\"\n    \
                        type: PodResizePending\n";
         let failed = "  - reason: Error\n    status: \"True\"\n    type: PodResizeInProgress\n";
+        let swap = "  - message: 'Resize of swap enabled containers is not supported'\n    reason: Infeasible\n    type: PodResizePending\n";
         let refused = "  - message: 'Node didn''t have enough resource: cpu, requested: 3000, used: 2150, capacity: 4000'\n    \
                        reason: OutOfcpu\n    type: Other\n";
         for (text, summary, rank) in [
             (pending, "The resize has to wait", Rank::Pod),
             (failed, "A resize of the pod failed", Rank::Retry),
+            (swap, "The resize can never be done", Rank::Pod),
             (refused, "The pod asks for 3000", Rank::Ended),
         ] {
             let mut fold = LogFold::default();

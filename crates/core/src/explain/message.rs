@@ -235,10 +235,18 @@ fn explain_text(text: &str) -> Result<MessageExplanation, UnknownMessage> {
                 Some(attributed(text, component(program)))
             })
             .or_else(|| of_image(text))
-            .or_else(|| {
-                Some(of_status("reason: ResizeError").filter(|_| of_resize.is_some())?.explain())
-            })
+            .or_else(|| Some(of_resize_reason(text, of_resize.is_some())?.explain()))
             .ok_or(unknown),
+    }
+}
+
+/// Finds the reason of a resize whose message is not known.
+fn of_resize_reason(text: &str, is_failed: bool) -> Option<Known> {
+    match (is_failed, Line::of(&masked(text)).resize) {
+        (true, _) => of_status("reason: ResizeError"),
+        (false, Some(Resize::Deferred)) => of_status("reason: Deferred"),
+        (false, Some(Resize::Infeasible)) => of_status("reason: Infeasible"),
+        (false, None) => None,
     }
 }
 

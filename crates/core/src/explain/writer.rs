@@ -168,7 +168,10 @@ fn of_lease(text: &str) -> Option<String> {
 fn is_of_module(text: &str) -> bool {
     text.match_indices("k8s.io/client-go@v").any(|(at, _)| {
         let before = &text[..at];
-        !before.ends_with("staging/src/") && !before.ends_with("k3s-io/kubernetes/")
+        let version = text[at..].split('/').nth(1).unwrap_or_default();
+        // k3s and RKE2 have the kubelet in one program with others, and their fork of the library.
+        let is_fork = version.contains("-k3s") || version.contains("-rke2");
+        !before.ends_with("staging/src/") && !is_fork
     })
 }
 
@@ -224,6 +227,10 @@ mod tests {
             (kind("Node"), "kubelet"),
             (kind("ReplicaSet"), super::OTHER_CLIENT),
             (kind("Node").replace("k8s.io/client-go/", "pkg/mod/k8s.io/client-go@v0.29.3/"), super::OUTSIDE),
+            (
+                kind("Node").replace("k8s.io/client-go/", "k8s.io/client-go@v1.21.5-k3s1/"),
+                "kubelet",
+            ),
             (format!("kube-proxy {}", kind("Node")), "kube-proxy"),
             (format!("[pod/kube-proxy-x2b/kube-proxy] {}", kind("Node")), "kube-proxy"),
             (lease("kube-system/leases/kube-apiserver-b7192cac"), "kube-apiserver"),
