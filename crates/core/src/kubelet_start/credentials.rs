@@ -14,7 +14,7 @@ use super::kubeconfig::{
 };
 use super::{Stage, Start, StartExamination, StartRule, StartWarning};
 use kq_facts::kubelet_process::{DEFAULT_CERT_DIR, KubeletProcess};
-use kq_facts::start_files::{Pem, StartFile, StartFiles};
+use kq_facts::start_files::{Malformed, Pem, StartFile, StartFiles};
 use kq_k8s::go_text::quote;
 use serde_json::Value;
 
@@ -212,6 +212,6 @@ pub(super) fn pair(files: &StartFiles, certificate: &str, key: &str) -> Option<R
 pub(super) fn pair_refusal(certificate: &Pem, key: &Pem) -> Option<Refusal> {
     match certificate.pair_error(key) {
         Ok(error) => error.map(Refusal::certain),
-        Err(()) => Some(Refusal::likely("x509: malformed certificate")),
+        Err(Malformed) => Some(Refusal::likely("x509: malformed certificate")),
     }
 }

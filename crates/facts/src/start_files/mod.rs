@@ -10,7 +10,7 @@ mod providers;
 
 pub use kubeconfig::{Held, Kubeconfig, NamedCluster, NamedUser};
 pub use named::{FileUse, KERNEL_SETTINGS, named_files};
-pub use pem::{Pem, PemCertificate, PublicKey};
+pub use pem::{Malformed, Pem, PemCertificate, PublicKey};
 pub use providers::{CredentialProvider, CredentialProviders};
 
 use serde::{Deserialize, Serialize};

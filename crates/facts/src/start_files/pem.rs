@@ -29,6 +29,10 @@ pub struct PemCertificate {
     pub key: Option<PublicKey>,
 }
 
+/// A block of a certificate is none, in words of Go that depend on its bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Malformed;
+
 /// The identity of a public key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -93,15 +97,18 @@ impl Pem {
         })
     }
 
-    /// Returns the error of a pair, the key of which may be in another file (`X509KeyPair`); `Err`: the certificate is
-    /// none, in words that depend on its bytes.
-    pub fn pair_error(&self, key: &Self) -> Result<Option<String>, ()> {
+    /// Returns the error of a pair, the key of which may be in another file (`X509KeyPair`).
+    ///
+    /// # Errors
+    ///
+    /// Fails where the certificate is none.
+    pub fn pair_error(&self, key: &Self) -> Result<Option<String>, Malformed> {
         if let Some(error) = self.certificate_error().or_else(|| key.key_error()) {
             return Ok(Some(error));
         }
         let Some(leaf) = self.certificates.first() else { return Ok(None) };
         if leaf.not_after.is_none() {
-            return Err(());
+            return Err(Malformed);
         }
         let (Some(of_leaf), Some(own)) = (&leaf.key, &key.key) else { return Ok(None) };
         Ok(match (of_leaf == own, of_leaf.algorithm == own.algorithm) {
@@ -173,7 +180,7 @@ mod tests {
             assert_eq!(certificate.pair_error(&own), Ok(expected.map(str::to_owned)), "{name}");
         }
         let broken = Pem { certificates: vec![PemCertificate::default()], ..certificate.clone() };
-        assert_eq!(broken.pair_error(&pem(&["PRIVATE KEY"])), Err(()));
+        assert_eq!(broken.pair_error(&pem(&["PRIVATE KEY"])), Err(Malformed));
         assert!(certificate.pair_error(&certificate).is_ok_and(|it| it.is_some()));
     }
 
