@@ -377,6 +377,10 @@ fn add_missing(
         basis
             .lack(Missing::new(MissingFact::Events, text).with_flags(["--events", "--kubeconfig"]));
     }
+    if let CauseReason::ContainerUnknown { container } = &termination.because {
+        let text = format!("how container {container} ended: the kubelet did not find out");
+        basis.lack(Missing::new(MissingFact::Containers, text));
+    }
     match (termination.cause, traces.log) {
         (Cause::PreemptedByKubelet, None) => basis.lack(Missing::new(
             MissingFact::Preemptor,

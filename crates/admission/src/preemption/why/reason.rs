@@ -80,7 +80,13 @@ pub enum CauseReason {
     /// The phase is Failed, and no container is known to have failed.
     #[text("its phase is Failed, without a reason; but its status lists no failed container")]
     NoneFailed,
-    /// The phase is Failed, and a container ended by a signal or in an unknown way.
+    /// The phase is Failed, and the kubelet knows no end of a container.
+    #[text(
+        "its phase is Failed, without a reason; the kubelet does not know how container {container} \
+         ended (ContainerStatusUnknown)"
+    )]
+    ContainerUnknown { container: String },
+    /// The phase is Failed, and a container ended by a signal.
     #[text(
         "its phase is Failed, without a reason; the cause of the end of container {container} \
          (exit code {exit_code}) is unknown"
@@ -292,6 +298,7 @@ impl CauseReason {
         match self {
             Self::OutOfMemory { container, .. }
             | Self::ContainerKilled { container, .. }
+            | Self::ContainerUnknown { container }
             | Self::ContainerFailed { container, .. }
             | Self::Restarted { container, .. }
             | Self::StoppedForProbe { container, .. } => Some(container),

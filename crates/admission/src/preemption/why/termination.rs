@@ -120,6 +120,12 @@ fn failed(pod: &Pod) -> TerminationCause {
         let ends = ends(every_status(pod), |status| &status.state.terminated);
         ends.filter(|(_, end)| end.exit_code != 0)
     };
+    // The kubelet's placeholder for a container of which it knows no end (`convertToAPIContainerStatuses`,
+    // `pkg/kubelet/kubelet_pods.go`; `terminatePods`, `pkg/kubelet/status/status_manager.go`). Its exit code is made up.
+    if let Some((name, _)) = failed().find(|(_, end)| end.reason == UNKNOWN_END) {
+        let because = CauseReason::ContainerUnknown { container: name.to_owned() };
+        return TerminationCause::new(Cause::Unknown, Certainty::Possible, because);
+    }
     if let Some((name, end)) = failed().find(|(_, end)| is_open(end)) {
         let (container, exit_code) = (name.to_owned(), end.exit_code);
         return ended(Likely, CauseReason::ContainerKilled { container, exit_code });
@@ -239,8 +245,11 @@ fn ends<'p>(
 /// Returns true if the end of a container does not say what ended it: the kubelet stops with SIGTERM and
 /// SIGKILL, as others may, and a process that handles SIGTERM mostly exits with 0.
 fn is_open(end: &TerminatedState) -> bool {
-    matches!(end.exit_code, 0 | 137 | 143) || end.reason == "ContainerStatusUnknown"
+    matches!(end.exit_code, 0 | 137 | 143) || end.reason == UNKNOWN_END
 }
+
+/// The reason that the kubelet writes where it knows no end of a container.
+const UNKNOWN_END: &str = "ContainerStatusUnknown";
 
 /// Returns a container that the kernel killed last time.
 fn out_of_memory(pod: &Pod) -> Option<(&str, &TerminatedState)> {

@@ -35,7 +35,7 @@ fn killing(message: &str) -> PodEvent {
 #[test]
 fn a_pod_is_judged_by_its_containers() {
     use Cause::*;
-    use Certainty::{Certain, Likely};
+    use Certainty::{Certain, Likely, Possible};
     let none = || json!({});
     for (name, pod, cause, certainty) in [
         ("failed", pod("Failed", end(3, "Error", "11:00:00"), none(), 0), Ended, Certain),
@@ -44,8 +44,8 @@ fn a_pod_is_judged_by_its_containers() {
         (
             "not known how",
             pod("Failed", end(255, "ContainerStatusUnknown", "11:00:00"), none(), 0),
-            Ended,
-            Likely,
+            Unknown,
+            Possible,
         ),
         ("none failed", pod("Failed", end(0, "Completed", "11:00:00"), none(), 0), Ended, Likely),
         (
