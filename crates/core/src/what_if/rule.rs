@@ -364,6 +364,15 @@ pub enum EvictionChange {
     #[leads_to(signals_off::LEADS_TO)]
     #[advice(signals_off::ADVICE)]
     Off { signals: Vec<String> },
+    /// The memory of all pods has no threshold any more.
+    #[text("no threshold of eviction any more: {signal}", signal = Signal::AllocatableMemoryAvailable)]
+    #[why("the kubelet has it only where enforceNodeAllocatable names pods")]
+    #[leads_to(
+        "pods can use the memory that is reserved for the system: no pod is evicted before \
+         memory.available is crossed on the whole node"
+    )]
+    #[advice("keep pods in enforceNodeAllocatable")]
+    OffForPods,
     /// The thresholds change, and what they are compared with is not measured.
     #[text(
         "the threshold changes, and whether it is crossed is not known: {signals}: the kubelet's \
@@ -428,7 +437,9 @@ impl Rule for WhatIfRule {
             Self::ImageGc(ImageGcChange::FromStart { fails_newly: true, .. }) => Severity::Error,
             Self::ImageGc(ImageGcChange::FromStart { removes_more: true, .. }) => Severity::Warning,
             Self::ImageGc(ImageGcChange::FromStart { .. }) => Severity::Info,
-            Self::Eviction(EvictionChange::Off { .. }) => Severity::Warning,
+            Self::Eviction(EvictionChange::Off { .. } | EvictionChange::OffForPods) => {
+                Severity::Warning
+            }
             Self::Eviction(EvictionChange::Unmeasured { .. }) => Severity::Unknown,
             Self::Eviction(EvictionChange::Crossed { reclaim: Some(ahead), .. })
                 if ahead.sufficiency == Sufficiency::Enough =>

@@ -379,10 +379,19 @@ impl Transition<'_> {
         let is_new = |it: &&EvictionThreshold| it.is_hard() && !before.contains(it);
         let new: BTreeSet<Signal> = after.iter().filter(is_new).map(|it| it.signal).collect();
         let is_measured = self.after.kubelet().is_ok_and(|node| stats(node).is_some());
+        // That of the pods' memory goes with that of the node's, and without it where the kubelet no longer limits the pods.
+        let watches_pods = |node: &Described<'_>| {
+            let all = node.kubelet().ok().and_then(|node| node.eviction_thresholds().ok());
+            all.is_some_and(|all| has(&all, Signal::AllocatableMemoryAvailable))
+        };
+        let is_off_for_pods = watches_pods(&self.before)
+            && !watches_pods(&self.after)
+            && has(&after, Signal::MemoryAvailable);
+        let off_for_pods = is_off_for_pods.then_some(EvictionChange::OffForPods);
         let off = (!off.is_empty()).then(|| EvictionChange::Off { signals: names(off) });
         let unmeasured = (!new.is_empty() && !is_measured)
             .then(|| EvictionChange::Unmeasured { signals: names(new) });
-        let rules = off.into_iter().chain(unmeasured);
+        let rules = off.into_iter().chain(off_for_pods).chain(unmeasured);
         rules.map(|rule| Effect::new(Subject::Node, WhatIfRule::Eviction(rule))).collect()
     }
 
