@@ -128,6 +128,17 @@ pub fn pending_resize(pod: &Pod) -> Option<(bool, &str)> {
     }
 }
 
+/// The kubelet's word for a resize that it has granted and could not carry out (`PodReasonError`, `pkg/kubelet/kubelet.go`).
+const ERROR: &str = "Error";
+
+/// Returns the kubelet's words about a resize that it has granted and cannot carry out.
+pub fn failed_resize(pod: &Pod) -> Option<&str> {
+    let mut conditions = pod.status.conditions.iter();
+    let fails = conditions
+        .find(|it| it.kind == "PodResizeInProgress" && it.status != "False" && it.reason == ERROR);
+    fails.map(|it| it.message.as_str())
+}
+
 /// Returns true if the kubelet has not granted a resize yet.
 fn waits_for_resize(pod: &Pod) -> bool {
     let mut conditions = pod.status.conditions.iter();

@@ -15,6 +15,7 @@ pub use view::{changes_table, script, table_but_for, wide};
 
 use change::{ChangeKind, KINDS};
 use kq_answer::{Basis, Finding, Headline, Severity, Subject, answer};
+use kq_k8s::duration::GoDuration;
 use kq_output::units::{counted, first_few, verb};
 use serde::Serialize;
 
@@ -261,6 +262,8 @@ pub struct ValueChange {
     pub between: Option<[String; 2]>,
     /// When it is written.
     pub written: Written,
+    /// How long after the start it may take; null: `written` says all.
+    pub within: Option<GoDuration>,
 }
 
 /// When a value is written.
@@ -275,7 +278,7 @@ pub enum Written {
     WithinAMinute,
     /// With the resize.
     AtResize,
-    /// When the CPU manager compares the containers with its state, every 10 seconds (`cpuManagerReconcilePeriod`).
+    /// When the CPU manager compares the containers with its state, every `cpuManagerReconcilePeriod`.
     WithReconcile,
     /// At the next start of the container; a running container keeps its value.
     AtContainerStart,

@@ -32,11 +32,16 @@ impl fmt::Display for Written {
             Self::PerhapsAtStart => "perhaps at start",
             Self::WithinAMinute => "within 1m",
             Self::AtResize => "at resize",
-            Self::WithReconcile => "within 11s",
+            Self::WithReconcile => "with the CPU manager",
             Self::AtContainerStart => "next container start",
             Self::WithPod => "new pod only",
         })
     }
+}
+
+/// Returns when a value is written, with the time that it may take where a setting decides.
+fn written(change: &ValueChange) -> String {
+    change.within.map_or_else(|| change.written.to_string(), |within| format!("within {within}"))
 }
 
 /// Returns the regressions, then the values that change; one line has the findings that any restart of the kubelet has.
@@ -103,7 +108,7 @@ fn values(values: &[ValueChange], is_wide: bool) -> Doc {
             Some([one, other]) => format!("{one} to {other} (open)"),
             None => or_dash(it.after.as_ref()),
         }),
-        Column::new("WRITTEN", |it| it.written.to_string()),
+        Column::new("WRITTEN", |it| written(it)),
     ];
     let mut doc = Doc::from(Rows::of(&rows).wide(is_wide).table(&columns));
     if values.len() > shown {

@@ -25,6 +25,7 @@ pub struct EffectiveConfiguration {
     pub cpu_cfs_quota_period: GoDuration,
     pub cpu_manager_policy: String,
     pub cpu_manager_policy_options: BTreeMap<String, String>,
+    pub cpu_manager_reconcile_period: GoDuration,
     pub enforce_node_allocatable: Vec<String>,
     pub eviction_hard: BTreeMap<String, String>,
     pub eviction_max_pod_grace_period: i32,
@@ -44,12 +45,16 @@ pub struct EffectiveConfiguration {
     pub kube_reserved_cgroup: String,
     pub kubelet_cgroups: String,
     pub local_storage_capacity_isolation: bool,
+    /// `None`: not configured, and the kubelet has a default of its own.
+    pub max_container_restart_period: Option<GoDuration>,
     pub max_pods: i32,
     pub memory_manager_policy: String,
     pub memory_reservation_policy: String,
     /// `None`: no container is throttled (since 1.37).
     pub memory_throttling_factor: Option<f64>,
     pub merge_default_eviction_settings: bool,
+    pub node_status_report_frequency: GoDuration,
+    pub node_status_update_frequency: GoDuration,
     /// -1: no limit of its own.
     pub pod_pids_limit: i64,
     /// 0: not limited by cores.
@@ -155,6 +160,16 @@ pub fn effective_with_flags(
         }
         Some(given) => given.clone(),
     };
+    // A flag sets the update frequency after the defaults, which then have taken 5 minutes for the other one.
+    let update_in_file = config
+        .node_status_update_frequency
+        .filter(|it| !is_zero(it) && !by_flag.contains("nodeStatusUpdateFrequency"));
+    let report_frequency = config
+        .node_status_report_frequency
+        .filter(|it| !is_zero(it))
+        .or(update_in_file)
+        .or(absent.node_status_report_frequency)
+        .unwrap_or_default();
     let swap = config.memory_swap.as_ref().and_then(|swap| swap.swap_behavior.clone());
     EffectiveConfiguration {
         cgroup_driver: given!(cgroup_driver, "cgroupDriver"),
@@ -165,6 +180,10 @@ pub fn effective_with_flags(
         cpu_cfs_quota_period: given!(cpu_cfs_quota_period),
         cpu_manager_policy: given!(cpu_manager_policy, "cpuManagerPolicy"),
         cpu_manager_policy_options: given!(cpu_manager_policy_options),
+        cpu_manager_reconcile_period: given!(
+            cpu_manager_reconcile_period,
+            "cpuManagerReconcilePeriod"
+        ),
         enforce_node_allocatable: given!(enforce_node_allocatable),
         eviction_hard,
         eviction_max_pod_grace_period: given!(eviction_max_pod_grace_period),
@@ -186,6 +205,10 @@ pub fn effective_with_flags(
         kube_reserved_cgroup: given!(kube_reserved_cgroup, "kubeReservedCgroup"),
         kubelet_cgroups: given!(kubelet_cgroups, "kubeletCgroups"),
         local_storage_capacity_isolation: given!(local_storage_capacity_isolation),
+        max_container_restart_period: config
+            .crash_loop_back_off
+            .as_ref()
+            .and_then(|it| it.max_container_restart_period),
         max_pods: given!(max_pods, "maxPods"),
         memory_manager_policy: given!(memory_manager_policy, "memoryManagerPolicy"),
         memory_reservation_policy: given!(memory_reservation_policy, "memoryReservationPolicy"),
@@ -193,6 +216,11 @@ pub fn effective_with_flags(
             .memory_throttling_factor
             .or(absent.memory_throttling_factor),
         merge_default_eviction_settings: merge,
+        node_status_report_frequency: report_frequency,
+        node_status_update_frequency: given!(
+            node_status_update_frequency,
+            "nodeStatusUpdateFrequency"
+        ),
         pod_pids_limit: config.pod_pids_limit.or(absent.pod_pids_limit).unwrap_or(-1).max(-1),
         pods_per_core: given!(pods_per_core),
         qos_reserved: given!(qos_reserved),

@@ -42,6 +42,7 @@ pub enum Gate {
     GracefulNodeShutdown,
     GracefulNodeShutdownBasedOnPodPriority,
     KubeletCrashLoopBackOffMax,
+    ReduceDefaultCrashLoopBackOffDecay,
     KubeletEnsureSecretPulledImages,
     NodeLogQuery,
     KubeletTracing,
@@ -68,7 +69,7 @@ pub enum Gate {
 
 impl Gate {
     /// Every one of them.
-    pub const ALL: [Self; 48] = [
+    pub const ALL: [Self; 49] = [
         Self::PodLevelResources,
         Self::InPlacePodLevelResourcesVerticalScaling,
         Self::InPlacePodVerticalScaling,
@@ -95,6 +96,7 @@ impl Gate {
         Self::GracefulNodeShutdown,
         Self::GracefulNodeShutdownBasedOnPodPriority,
         Self::KubeletCrashLoopBackOffMax,
+        Self::ReduceDefaultCrashLoopBackOffDecay,
         Self::KubeletEnsureSecretPulledImages,
         Self::NodeLogQuery,
         Self::KubeletTracing,
@@ -152,6 +154,7 @@ impl Gate {
                 "GracefulNodeShutdownBasedOnPodPriority"
             }
             Self::KubeletCrashLoopBackOffMax => "KubeletCrashLoopBackOffMax",
+            Self::ReduceDefaultCrashLoopBackOffDecay => "ReduceDefaultCrashLoopBackOffDecay",
             Self::KubeletEnsureSecretPulledImages => "KubeletEnsureSecretPulledImages",
             Self::NodeLogQuery => "NodeLogQuery",
             Self::KubeletTracing => "KubeletTracing",

@@ -8,7 +8,7 @@ use kq_answer::{Basis, Subject};
 use kq_facts::events::PodEvent;
 use kq_facts::node::Node;
 use kq_facts::pod_selector::PodSelector;
-use kq_facts::resize::pending_resize;
+use kq_facts::resize::{failed_resize, pending_resize};
 use kq_facts::runtime::{ContainerState, Sandbox};
 use kq_facts::timestamp::Timestamp;
 use kq_facts::workloads::effective_uid;
@@ -99,8 +99,12 @@ pub(super) fn pods(node: &Node, source: &str) -> Vec<NodeFinding> {
             let message = brief(message).into_owned();
             Stuck::Resize { waits_for_room, message }
         });
-        let rules =
-            without_sandbox.into_iter().chain(gone).chain(deleting(pod, node.now)).chain(resize);
+        let fails = failed_resize(pod).map(|message| {
+            let message = brief(message).into_owned();
+            Stuck::ResizeFails { message }
+        });
+        let rules = without_sandbox.into_iter().chain(gone).chain(deleting(pod, node.now));
+        let rules = rules.chain(resize).chain(fails);
         stuck.extend(rules.map(|rule| about(NodeRule::StuckPods(rule))));
         health.extend(unhealthy(pod, source));
     }

@@ -7,7 +7,7 @@ use crate::question::start::KubeletStart;
 use kq_answer::{Failure, Severity, WarningCode};
 use kq_eviction::EvictionRank;
 use kq_facts::certificates::{Certificate, CertificateUsage};
-use kq_facts::kubelet_config::{PressureCondition, Signal};
+use kq_facts::kubelet_config::{EffectiveConfiguration, PressureCondition, Signal};
 use kq_facts::node::Node;
 use kq_facts::snapshot::Snapshot;
 use kq_facts::timestamp::Timestamp;
@@ -17,8 +17,16 @@ use kq_output::terminal::brief;
 /// The ranks of all signals, as [`eviction_ranks`](crate::question::eviction::eviction_ranks) returns them.
 pub(super) type EvictionRanks = Result<Vec<Result<EvictionRank, Failure>>, Failure>;
 
-/// The kubelet reports at least this often: `nodeStatusReportFrequency`, doubled for a slow API server.
-const STALE_SECONDS: i64 = 2 * 300;
+/// Returns after which age a heartbeat is stale. The kubelet reports once in `nodeStatusReportFrequency`, here doubled for its
+/// jitter of up to a half and for a slow API server, with the next of its updates (`isUpdateStatusPeriodExpired`,
+/// `pkg/kubelet/kubelet_node_status.go`).
+fn stale_seconds(config: &EffectiveConfiguration) -> i64 {
+    let report = config.node_status_report_frequency.0.saturating_mul(2);
+    // What is updated seldom, and reported more often by its setting, is reported with the updates.
+    let update = config.node_status_update_frequency.0.max(0);
+    let wait = if update > GoDuration::MINUTE.0 { update } else { 0 };
+    report.saturating_add(wait) / GoDuration::SECOND.0
+}
 
 /// A certificate should have been renewed at 90% of its validity, however short that is (`jitteryDuration` in
 /// `util/certificate/certificate_manager.go` of client-go).
@@ -102,8 +110,11 @@ fn conditions(node: &Node, ranks: &EvictionRanks) -> Vec<NodeFinding> {
     let heartbeat = ready.last_heartbeat_time.as_ref().and_then(|at| at.parse::<Timestamp>().ok());
     if let Some(heartbeat) = heartbeat {
         let age_seconds = now.since(heartbeat) / GoDuration::SECOND.0;
-        if age_seconds > STALE_SECONDS {
-            findings.push(finding(Conditions::Stale { heartbeat, age_seconds }, source));
+        if age_seconds > stale_seconds(node.config()) {
+            let report_frequency = node.config().node_status_report_frequency;
+            let is_known = !node.lacks_config();
+            let stale = Conditions::Stale { heartbeat, age_seconds, report_frequency, is_known };
+            findings.push(finding(stale, source));
         }
         if age_seconds < -AHEAD_SECONDS {
             let ahead =

@@ -3,6 +3,7 @@
 use super::wording::count;
 use kq_admission::preemption::why::Cause;
 use kq_answer::Wording;
+use kq_k8s::duration::GoDuration;
 use kq_output::units::bytes;
 use serde::Serialize;
 
@@ -212,6 +213,16 @@ pub enum Stuck {
     )]
     #[advice("read the kubelet's log: journalctl -u kubelet")]
     Deleting { seconds: i64 },
+    /// A resize that the kubelet has granted, and cannot carry out.
+    #[text("its resize fails{message}", message = after(message))]
+    #[why("the kubelet has allocated it, and tries it again with each sync of the pod")]
+    #[leads_to("the pod runs on with the resources that it had")]
+    #[advice("resize the pod to amounts that the node can set, or create it again with them")]
+    #[command("kubectl describe pod NAME -n NAMESPACE")]
+    ResizeFails {
+        /// The kubelet's words.
+        message: String,
+    },
     /// A resize that the kubelet has not granted.
     #[text(waits_for_room: true => "its resize waits for room{message}", message = after(message))]
     #[text("its resize is not possible on this node{message}", message = after(message))]
@@ -226,6 +237,15 @@ pub enum Stuck {
         /// The kubelet's words.
         message: String,
     },
+}
+
+/// Returns a time to wait: minutes, where it is some.
+fn waiting(time: GoDuration) -> String {
+    match (time.0 / GoDuration::MINUTE.0, time.0 % GoDuration::MINUTE.0) {
+        (1, 0) => "1 minute".to_owned(),
+        (minutes @ 2.., 0) => format!("{minutes} minutes"),
+        _ => time.to_string(),
+    }
 }
 
 /// Returns what the status of a container has of its last end.
@@ -275,10 +295,22 @@ pub enum Restarts {
     #[advice("name an API server with --kubeconfig, or let kq reach the kubelet's API")]
     Unknown { reason: String },
     #[text("{reason} after {restarts}", restarts = count_restarts(*restarts))]
-    #[leads_to("the kubelet waits up to 5 minutes before each start")]
+    #[leads_to(
+        longest_wait: Some(longest_wait) =>
+        "the kubelet waits up to {longest_wait} before each start",
+        longest_wait = waiting(*longest_wait)
+    )]
+    #[leads_to(
+        "the kubelet waits before each start, up to 5 minutes by default; its configuration is unknown"
+    )]
     #[advice("read the log of the previous run: kubectl logs --previous")]
     #[command("kq why POD")]
-    BackOff { restarts: i32, reason: String },
+    BackOff {
+        restarts: i32,
+        reason: String,
+        /// The longest wait before a start; null: the configuration is unknown.
+        longest_wait: Option<GoDuration>,
+    },
     #[text(
         "{restarts}{end}{kills}",
         restarts = count_restarts(*restarts),

@@ -15,6 +15,7 @@ use kq_facts::events::PodEvent;
 use kq_facts::node::Node;
 use kq_facts::snapshot::Snapshot;
 use kq_facts::workloads::Workloads;
+use kq_k8s::duration::GoDuration;
 use kq_k8s::feature_gates::Gate;
 use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::pod::{ByName, Container, ContainerStatus, Pod, ProbeType};
@@ -53,7 +54,8 @@ pub(super) fn checks(node: &Node, ended: &EndedPods<'_>) -> PodChecks {
     };
     let all = || pods.value.pods.iter().map(|loaded| &*loaded.pod);
     let events = snapshot.events.value().map_or(&[] as &[PodEvent], Vec::as_slice);
-    let of_statuses = statuses(all(), events, &pods.source);
+    let longest_wait = (!node.lacks_config()).then(|| longest_wait(node));
+    let of_statuses = statuses(all(), events, &pods.source, longest_wait);
     containers = one_kill_each(containers, of_statuses);
     let probes = probes(all(), &node.kubelet.rules, &pods.source);
     containers.extend(ended::pods(node, &pods.source));
@@ -171,11 +173,25 @@ fn working_set(texts: &CgroupTexts) -> Option<(u64, u64)> {
     (limit < 1 << 62).then(|| (usage.saturating_sub(inactive), limit))
 }
 
+/// Returns how long a kubelet waits at most before it starts a crashing container again (`newCrashLoopBackOff`,
+/// `pkg/kubelet/kubelet.go`): a period of its configuration counts before the gate that lowers the default.
+fn longest_wait(node: &Node) -> GoDuration {
+    let gates = &node.kubelet.rules.gates;
+    let is_lower = gates.enabled(Gate::ReduceDefaultCrashLoopBackOffDecay);
+    let default = GoDuration(5 * GoDuration::MINUTE.0);
+    match (gates.enabled(Gate::KubeletCrashLoopBackOffMax), is_lower) {
+        (true, _) => node.config().max_container_restart_period.unwrap_or(default),
+        (false, true) => GoDuration::MINUTE,
+        (false, false) => default,
+    }
+}
+
 /// Returns the findings in the statuses of the pods.
 fn statuses<'p>(
     pods: impl Iterator<Item = &'p Pod>,
     events: &[PodEvent],
     source: &str,
+    longest_wait: Option<GoDuration>,
 ) -> Vec<NodeFinding> {
     let (mut findings, mut all, mut unreported) = (Vec::new(), 0, 0);
     let kills = probe_kills(events);
@@ -193,7 +209,7 @@ fn statuses<'p>(
                 pod.metadata.name.as_str(),
                 container.name.as_str(),
             );
-            let rules = of_container(container, status, kills.get(&key));
+            let rules = of_container(container, status, kills.get(&key), longest_wait);
             let subject = || Subject::Pod {
                 pod: pod.metadata.qualified_name(),
                 container: Some(container.name.clone()),
@@ -281,6 +297,7 @@ fn of_container(
     container: &Container,
     status: &ContainerStatus,
     kills: Option<&ProbeKills>,
+    longest_wait: Option<GoDuration>,
 ) -> Vec<NodeRule> {
     let mut rules = Vec::new();
     let ended = status.last_state.terminated.as_ref().or(status.state.terminated.as_ref());
@@ -291,7 +308,8 @@ fn of_container(
     let waiting = status.state.waiting.as_ref().map(|it| it.reason.as_str()).unwrap_or_default();
     let restarts = status.restart_count;
     if waiting == "CrashLoopBackOff" {
-        rules.push(NodeRule::Restarts(Restarts::BackOff { restarts, reason: waiting.to_owned() }));
+        let reason = waiting.to_owned();
+        rules.push(NodeRule::Restarts(Restarts::BackOff { restarts, reason, longest_wait }));
     } else if restarts >= RESTARTS && (!is_oom || kills.is_some()) {
         let exit_code = ended.map(|ended| ended.exit_code);
         let probe_of = || {

@@ -75,10 +75,15 @@ pub(super) fn eviction(
         let is_refused = node.fatal_config().next().is_some();
         return vec![finding(Eviction::NoThresholds { is_refused })];
     }
+    let lacks_pods = node.snapshot.known_pods().is_err();
     let ranks = match ranks {
         Ok(ranks) => ranks,
         Err(failure) => {
-            return vec![finding(Eviction::Unknown { signal: None, reason: failure.reason() })];
+            return vec![finding(Eviction::Unknown {
+                signal: None,
+                reason: failure.reason(),
+                lacks_pods,
+            })];
         }
     };
     let (mut findings, mut seen, mut reasons) = (Vec::new(), BTreeSet::new(), BTreeSet::new());
@@ -89,7 +94,7 @@ pub(super) fn eviction(
             Err(failure) => {
                 if reasons.insert(failure.reason()) {
                     let reason = failure.reason();
-                    findings.push(finding(Eviction::Unknown { signal: None, reason }));
+                    findings.push(finding(Eviction::Unknown { signal: None, reason, lacks_pods }));
                 }
                 continue;
             }
@@ -113,7 +118,11 @@ pub(super) fn eviction(
                 (row.available, row.threshold, row.margin)
             else {
                 let reason = "was not measured".to_owned();
-                findings.push(finding(Eviction::Unknown { signal: Some(signal), reason }));
+                findings.push(finding(Eviction::Unknown {
+                    signal: Some(signal),
+                    reason,
+                    lacks_pods: false,
+                }));
                 continue;
             };
             let near = row.capacity.unwrap_or_default() / 100 * NEAR_PERCENT;

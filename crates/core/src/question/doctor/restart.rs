@@ -14,7 +14,11 @@ pub(super) fn restart(about: &AdmissionNode, all_stay: fn(usize) -> Restart) -> 
     let next = about.at_next_start();
     let answer = match StartEnds::of(next.as_ref().unwrap_or(about)) {
         Ok(answer) => answer,
-        Err(failure) => return vec![of_node(Restart::Unknown { reason: failure.reason() })],
+        Err(failure) => {
+            let reason = failure.reason();
+            let fix = fix(failure.hints().iter().chain([&reason]));
+            return vec![of_node(Restart::Unknown { reason, fix })];
+        }
     };
     let findings = answer.items.iter().filter_map(|end| {
         let message = end.message.clone();
@@ -46,12 +50,34 @@ pub(super) fn restart(about: &AdmissionNode, all_stay: fn(usize) -> Restart) -> 
     if !answer.usual.basis.missing.is_empty() {
         let missing: Vec<String> =
             answer.usual.basis.missing.iter().map(ToString::to_string).collect();
-        findings.push(of_node(Restart::Unknown { reason: missing.join("; ") }));
+        let fix = fix(missing.iter());
+        findings.push(of_node(Restart::Unknown { reason: missing.join("; "), fix }));
     }
     if findings.is_empty() {
         findings.push(of_node(all_stay(answer.items.len())));
     }
     findings
+}
+
+/// Returns how to supply what is missing: the flags that its sentences name.
+fn fix<'t>(sentences: impl Iterator<Item = &'t String>) -> String {
+    let is_of_flag = |c: char| c.is_ascii_lowercase() || c == '-';
+    let flag = |word: &'t str| {
+        let at = word.find("--")?;
+        let flag = word[at..].split(|c| !is_of_flag(c)).next()?;
+        (flag.len() > 2).then_some(flag)
+    };
+    let mut flags: Vec<&str> = Vec::new();
+    for flag in sentences.flat_map(|it| it.split_whitespace()).filter_map(flag) {
+        if !flags.contains(&flag) {
+            flags.push(flag);
+        }
+    }
+    match flags.as_slice() {
+        [] => "run kq as root on the node, or take a new snapshot there".to_owned(),
+        [one] => format!("pass {one}"),
+        [others @ .., last] => format!("pass {} or {last}", others.join(", ")),
+    }
 }
 
 /// A node is full where less than this share of its CPUs is not requested.

@@ -160,10 +160,24 @@ pub enum Conditions {
         action: Option<String>,
     },
     #[text("the kubelet last reported the node's status at {heartbeat}, {age_seconds} s ago")]
-    #[why("a running kubelet reports at least every 5 minutes (nodeStatusReportFrequency)")]
+    #[why(
+        is_known: true =>
+        "a running kubelet reports at least every {report_frequency} (nodeStatusReportFrequency)"
+    )]
+    #[why(
+        "a running kubelet reports at least every {report_frequency}, unless its \
+         nodeStatusReportFrequency, which is unknown, says otherwise"
+    )]
     #[leads_to("the conditions may be out of date")]
     #[advice("check that the kubelet runs and reaches the API server")]
-    Stale { heartbeat: Timestamp, age_seconds: i64 },
+    Stale {
+        heartbeat: Timestamp,
+        age_seconds: i64,
+        /// `nodeStatusReportFrequency`
+        report_frequency: GoDuration,
+        /// Whether the configuration was found.
+        is_known: bool,
+    },
     #[text("the node's status was reported at {heartbeat}, which is {age} ahead of the time here", age = lasting(*ahead_seconds))]
     #[leads_to("ages and the validity of certificates are judged by a clock that is wrong")]
     #[advice("compare the clocks of the node and of this machine (timedatectl)")]
@@ -249,7 +263,7 @@ pub enum ImageGc {
     #[text(
         is_certain: false => "usage {usage_percent}% has reached imageGCHighThresholdPercent \
          {high_threshold_percent}%: images are removed, up to {images} ({freed_bytes}); which ones \
-         depends on uses that are not known",
+         depends on facts that are not known",
         freed_bytes = Precision::Short.bytes(*freed_bytes)
     )]
     #[text(
@@ -274,7 +288,7 @@ pub enum ImageGc {
     },
     #[text(
         is_certain: false => "images that are unused for longer than imageMaximumGCAge are removed, up to {images} \
-         ({freed_bytes}); which ones depends on uses that are not known",
+         ({freed_bytes}); which ones depends on facts that are not known",
         freed_bytes = Precision::Short.bytes(*freed_bytes)
     )]
     #[text(
@@ -323,9 +337,15 @@ pub enum Eviction {
     Ok { signals: usize },
     #[text(signal: Some(signal) => "{signal}: {reason}")]
     #[text("{reason}")]
+    #[advice(lacks_pods: true => "let kq reach the kubelet's API, or pass --pods")]
     #[advice("let kq reach the kubelet's API, or pass --stats to kq evict rank")]
     #[command(rank(signal.unwrap_or(Signal::MemoryAvailable)))]
-    Unknown { signal: Option<Signal>, reason: String },
+    Unknown {
+        signal: Option<Signal>,
+        reason: String,
+        /// The pods are unknown.
+        lacks_pods: bool,
+    },
     #[text("the thresholds are unknown, because the kubelet's configuration is unknown")]
     #[advice(is_refused: true => "correct what kubelet-start names, or pass --kubelet-config")]
     #[advice("let kq reach the kubelet's API, or pass --kubelet-config")]
@@ -447,9 +467,13 @@ pub enum Restart {
     #[text("not judged: the kubelet does not start")]
     NoStart,
     #[text("{reason}")]
-    #[advice("pass --node-file and --pods")]
+    #[advice("{fix}")]
     #[command("kq admit explain --kubelet-restart")]
-    Unknown { reason: String },
+    Unknown {
+        reason: String,
+        /// How the missing facts are supplied.
+        fix: String,
+    },
     #[text("a restarted kubelet rejects the pod: {reason}: {message}")]
     #[leads_to("its containers are stopped, and the pod fails")]
     #[advice("move the pod before the kubelet is restarted")]
@@ -619,7 +643,10 @@ impl Rule for NodeRule {
             Self::EndedPods(Ended::Unchecked { .. }) => Severity::Info,
             Self::EndedPods(Ended::Pod { .. } | Ended::More { .. })
             | Self::StuckPods(
-                Stuck::NoSandbox { .. } | Stuck::Deleting { .. } | Stuck::Resize { .. },
+                Stuck::NoSandbox { .. }
+                | Stuck::Deleting { .. }
+                | Stuck::Resize { .. }
+                | Stuck::ResizeFails { .. },
             ) => Severity::Warning,
             Self::StuckPods(
                 Stuck::Waiting { .. }

@@ -19,6 +19,7 @@ use kq_cgroup::plan::{Owner, PlannedCgroup};
 use kq_facts::cgroup_file::CgroupFile;
 use kq_facts::cgroup_mode::CgroupDriver;
 use kq_facts::cgroup_tree::CgroupPath;
+use kq_k8s::duration::GoDuration;
 use kq_k8s::feature_gates::Gate;
 use kq_k8s::pod::Pod;
 use kq_k8s::qos::QosClass;
@@ -167,6 +168,7 @@ impl Transition<'_> {
                     after: Some(value.clone()).filter(|_| other.is_none()),
                     between: other.map(|other| [other.value.clone(), value.clone()]),
                     written: self.written(place, new.level, file),
+                    within: None,
                 });
             }
         }
@@ -226,6 +228,7 @@ impl Transition<'_> {
                     after: Some(untouched.to_owned()),
                     between: None,
                     written: self.written(place, *level, file),
+                    within: None,
                 });
             }
         }
@@ -241,6 +244,9 @@ impl Transition<'_> {
         may_end: &BTreeSet<&str>,
     ) -> Vec<ValueChange> {
         let Some((before, sets)) = self.cpu_sets() else { return Vec::new() };
+        // The first look comes a period after the start (`wait.Until(reconcileState, reconcilePeriod)`), and takes a moment.
+        let period = self.after.node().map(|node| node.config.cpu_manager_reconcile_period);
+        let within = GoDuration(period.unwrap_or_default().0.saturating_add(GoDuration::SECOND.0));
         let Ok(node) = self.after.kubelet() else { return Vec::new() };
         let pods: BTreeMap<String, &Pod> =
             node.allocated_pods().into_iter().map(|pod| (qualified(pod), pod)).collect();
@@ -261,6 +267,7 @@ impl Transition<'_> {
                 after: Some(new),
                 between: None,
                 written: Written::WithReconcile,
+                within: Some(within),
             })
         };
         after.iter().filter_map(moved).collect()
@@ -443,6 +450,7 @@ pub fn before_end(before: &Described<'_>, writes: &[StartWrite]) -> Vec<ValueCha
                 true => Written::AtStart,
                 false => Written::PerhapsAtStart,
             },
+            within: None,
         })
     });
     changed.collect()
