@@ -48,6 +48,7 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
         "an argument of the command line",
     ),
     ("crates/facts/src/settings.rs", r#"*field == "evictionHard""#, KUBERNETES),
+    ("crates/facts/src/resize.rs", "it.reason == ERROR", KUBERNETES),
     ("crates/core/src/explain/crash.rs", "text.starts_with(\"goroutine \")", FOREIGN),
     ("crates/core/src/kubelet_start/machine.rs", ".pointer(\"/authorization/mode\")", FOREIGN),
     ("crates/core/src/kubelet_start/serving.rs", "config.pointer(path)", FOREIGN),

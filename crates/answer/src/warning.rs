@@ -142,6 +142,8 @@ pub enum WarningCode {
     TraceSteps,
     /// Answers of nodes have no number where one was requested. `about`: the path.
     NoNumber,
+    /// A threshold is crossed, and the eviction manager acts before.
+    ThresholdCrossed,
 }
 
 /// A contradiction or an oddity in the sources.

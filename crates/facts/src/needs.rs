@@ -48,10 +48,11 @@ impl Needs {
         ImageStorage,
         Filesystems,
         ImageRecords,
+        StatsSummary,
     ]);
 
-    /// For a plan of reclaiming under disk pressure: also the measurements.
-    pub const GC_EVICTION: Self = Self::GC_PLAN.with(&[WritableLayers, StatsSummary]);
+    /// For a plan of reclaiming under disk pressure: also what the containers use.
+    pub const GC_EVICTION: Self = Self::GC_PLAN.with(&[WritableLayers]);
 
     /// For the order of eviction: the pods' names, requests and measured usage.
     pub const EVICTION: Self = Self::of(&[
@@ -75,8 +76,10 @@ impl Needs {
     pub const GC_POLICY: Self = Self::of(&[Node, KubeletConfig]).in_files();
 
     /// For checking the settings of garbage collection.
-    pub const GC_LINT: Self =
-        Self::GC_PLAN.without(&[ImageStorage, ImageRecords]).with(&[SandboxImage]).in_files();
+    pub const GC_LINT: Self = Self::GC_PLAN
+        .without(&[ImageStorage, ImageRecords, StatsSummary])
+        .with(&[SandboxImage])
+        .in_files();
 
     /// For a list of images.
     pub const GC_IMAGES: Self = Self::NAMES.with(&[Node, Images, ContainerStatuses, ImageRecords]);
@@ -338,7 +341,7 @@ mod tests {
             ("all", Needs::ALL, "folders usage records summary statuses"),
             ("plan", Needs::PLAN, ""),
             ("names", Needs::NAMES, ""),
-            ("gc plan", Needs::GC_PLAN, "folders records statuses"),
+            ("gc plan", Needs::GC_PLAN, "folders records summary statuses"),
             ("gc eviction", Needs::GC_EVICTION, "folders records summary statuses"),
             ("evict", Needs::EVICTION, "folders summary"),
             ("gc policy", Needs::GC_POLICY, ""),

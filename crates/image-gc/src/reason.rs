@@ -3,6 +3,7 @@
 use crate::cycle::Usage;
 use crate::knowledge::{ImageTimes, RecordCoverage, Span};
 use kq_answer::reason::Reason;
+use kq_facts::kubelet_config::Signal;
 use kq_facts::timestamp::Timestamp;
 use kq_k8s::duration::GoDuration;
 use kq_output::units::{Amount, Precision};
@@ -253,6 +254,17 @@ pub enum ImageReason {
 /// The facts on which the verdict about an image depends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Reason)]
 pub enum Dependency {
+    /// The kubelet's configuration: the plan is that of the defaults.
+    #[text(
+        "the kubelet's configuration, which is unknown: other thresholds and ages decide otherwise"
+    )]
+    Configuration,
+    /// The eviction manager, which comes first.
+    #[text("what the eviction manager removes before, because {signal} is crossed")]
+    EvictionManager {
+        /// The crossed signal.
+        signal: Signal,
+    },
     /// The usage of the image file system.
     #[text("the usage of the image file system")]
     Usage,

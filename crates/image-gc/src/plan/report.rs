@@ -1,11 +1,12 @@
 //! A plan as a whole.
 
-use super::item::PlannedImage;
+use super::item::{PlannedImage, Verdict};
 use crate::containers::ContainerGcPlan;
 use crate::cycle::{Event, Usage};
-use crate::reason::{Consequence, RunReason};
-use kq_answer::{Basis, Headline, Worded, answer};
+use crate::reason::{Consequence, Dependency, RunReason};
+use kq_answer::{Basis, Certainty, Headline, Worded, answer};
 use kq_facts::kubelet::KubeletStart;
+use kq_facts::kubelet_config::Signal;
 use kq_facts::timestamp::Timestamp;
 use kq_k8s::duration::GoDuration;
 use kq_output::units::{and_more, counted};
@@ -120,6 +121,33 @@ impl ImageGcPlan {
             (_, None, _) => {
                 Headline::new("removes", format!("{gone} ({}): {listed}{more}", of(counted_bytes)))
             }
+        }
+    }
+}
+
+impl ImageGcPlan {
+    /// Leaves open what becomes of the images that no container uses: the plan is that of the default settings, and those of the
+    /// kubelet are unknown.
+    pub fn leave_open_for_settings(&mut self) {
+        let candidates = || self.items.iter().filter(|it| it.place.is_some());
+        let sizes = candidates().fold(0_i64, |sum, it| sum.saturating_add(it.size_bytes.max(0)));
+        self.freed.at_least_bytes = self.freed.at_least_bytes.min(0);
+        self.freed.at_most_bytes = self.freed.at_most_bytes.max(sizes);
+        self.leave_open(|_| true, Dependency::Configuration);
+    }
+
+    /// Leaves open whether the images stay that this collection keeps: the eviction manager removes unused images before it.
+    pub fn leave_open_for_eviction(&mut self, signal: Signal) {
+        self.leave_open(|verdict| !verdict.is_removal(), Dependency::EvictionManager { signal });
+    }
+
+    fn leave_open(&mut self, is_meant: fn(Verdict) -> bool, depends_on: Dependency) {
+        let candidates = self.items.iter_mut().filter(|it| it.place.is_some());
+        let is_open =
+            |it: &&mut PlannedImage| it.certainty == Certainty::Certain && is_meant(it.verdict);
+        for item in candidates.filter(is_open) {
+            item.certainty = Certainty::Possible;
+            item.depends_on = Some(Worded(depends_on));
         }
     }
 }

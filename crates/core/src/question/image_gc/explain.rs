@@ -1,6 +1,9 @@
 //! The state and fate of one image, and the disk that holds the images.
 
-use super::{ImageFsUsage, collected_containers, container_policy, plan_collection};
+use super::{
+    ImageFsUsage, after_eviction, collected_containers, container_policy, crossed_for_images,
+    plan_collection,
+};
 use anyhow::anyhow;
 use kq_answer::Failure;
 use kq_facts::fact_key::FactKey;
@@ -64,7 +67,10 @@ pub fn image_story(
     })?;
     let image_fs = usage.image_fs(node);
     let planned = |trigger| plan_collection(node, trigger, image_fs.clone(), &BTreeSet::new());
-    let periodic = planned(Trigger::Periodic)?;
+    let mut periodic = planned(Trigger::Periodic)?;
+    if let Some(signal) = crossed_for_images(node).filter(|_| usage.percent.is_none()) {
+        after_eviction(&mut periodic, signal);
+    }
     let at_threshold = at_threshold(node, &periodic)?;
     let runtime = node.runtime()?;
     let containers = collected_containers(node, GcTrigger::Loop);

@@ -10,10 +10,11 @@ pub use kq_image_gc::plan::Trigger;
 
 use super::disk_pressure::PressureFacts;
 use anyhow::anyhow;
-use kq_answer::{Answer, Basis, Failure, Headline, Missing, MissingFact};
-use kq_eviction::Pressure;
+use kq_answer::{Answer, Basis, Failure, Headline, Missing, MissingFact, Warning, WarningCode};
 use kq_eviction::pressure_view::follows;
+use kq_eviction::{Pressure, ReclaimFunction, ThresholdRow};
 use kq_facts::filesystems::FolderRole;
+use kq_facts::kubelet_config::Signal;
 use kq_facts::live::incomplete;
 use kq_facts::needs::Needs;
 use kq_facts::node::Node;
@@ -155,6 +156,10 @@ pub fn image_gc_needs(trigger: Trigger) -> Needs {
 /// containers.
 pub fn image_gc_plan(node: &Node, options: &ImageGcOptions) -> Result<ImageGcAnswer, Failure> {
     let image_fs = options.usage.image_fs(node);
+    let crossed = match options.trigger {
+        Trigger::Periodic if options.usage.percent.is_none() => crossed_for_images(node),
+        _ => None,
+    };
     let facts = match options.trigger {
         Trigger::Eviction => {
             let assumed = image_fs.as_ref().ok().filter(|_| options.usage.percent.is_some());
@@ -162,7 +167,33 @@ pub fn image_gc_plan(node: &Node, options: &ImageGcOptions) -> Result<ImageGcAns
         }
         _ => None,
     };
-    plan_under(node, options.trigger, image_fs, facts, &options.kept)
+    let mut answer = plan_under(node, options.trigger, image_fs, facts, &options.kept)?;
+    if let Some(signal) = crossed {
+        after_eviction(&mut answer.plan, signal);
+    }
+    Ok(answer)
+}
+
+/// Returns the signal of a crossed threshold for which the eviction manager removes unused images, every ten seconds: the periodic
+/// collection comes after it.
+pub(super) fn crossed_for_images(node: &Node) -> Option<Signal> {
+    // Unknown thresholds are not crossed for all that is known.
+    let facts = PressureFacts::of(node, None).ok().filter(|_| !node.lacks_config())?;
+    let pressure = facts.pressure(None);
+    let mut crossed = pressure.thresholds.iter().filter(|row| row.met == Some(true));
+    let removes_images =
+        |row: &&ThresholdRow| row.reclaim.contains(&ReclaimFunction::DeleteUnusedImages);
+    crossed.find(removes_images).map(|row| row.signal).filter(|_| pressure.reclaims.images)
+}
+
+/// Says of a periodic collection that the eviction manager removes images before it.
+pub(super) fn after_eviction(plan: &mut ImageGcPlan, signal: Signal) {
+    let text = format!(
+        "{signal} is crossed now: the eviction manager removes unused images before this collection (kq gc \
+         dry-run --trigger eviction)"
+    );
+    plan.basis.warn(Warning::new(WarningCode::ThresholdCrossed, text).about(signal.as_str()));
+    plan.leave_open_for_eviction(signal);
 }
 
 /// Plans a collection on a node whose image file system is so full, as if images with these ids
@@ -221,6 +252,9 @@ fn plan_under(
     planned.basis.warn_all(node.warnings());
     planned.basis.assume_all(node.kubelet.version.certainty(RuleArea::Images));
     planned.basis.lack_all(node.missing_config());
+    if node.lacks_config() {
+        planned.leave_open_for_settings();
+    }
     if trigger == Trigger::Eviction && !has_all_pods(node, &node.pods()) {
         let of_runtime = node.snapshot.runtime.value();
         let reason = incomplete(&node.snapshot.pods, &node.pods(), of_runtime);
