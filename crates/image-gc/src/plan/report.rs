@@ -4,7 +4,7 @@ use super::item::{PlannedImage, Verdict};
 use crate::containers::ContainerGcPlan;
 use crate::cycle::{Event, Usage};
 use crate::reason::{Consequence, Dependency, RunReason};
-use kq_answer::{Basis, Certainty, Headline, Worded, answer};
+use kq_answer::{Basis, Certainty, Headline, MissingFact, Worded, answer};
 use kq_facts::kubelet::KubeletStart;
 use kq_facts::kubelet_config::Signal;
 use kq_facts::timestamp::Timestamp;
@@ -81,6 +81,16 @@ answer!("ImageGcPlan", ImageGcPlan; ImageGcPlan::headline);
 impl ImageGcPlan {
     /// Returns which images go, how much that is, and when.
     fn headline(&self) -> Headline {
+        let own = self.by_settings();
+        let lacks_settings =
+            self.basis.missing.iter().any(|it| it.fact == MissingFact::KubeletConfig);
+        match lacks_settings {
+            true => Headline::new("unknown", format!("with the default settings, {}", own.text)),
+            false => own,
+        }
+    }
+
+    fn by_settings(&self) -> Headline {
         let Freed { images, counted_bytes, .. } = self.freed;
         let of = |bytes: i64| kq_output::units::bytes(u64::try_from(bytes).unwrap_or(0));
         let when = self.trigger.when(self.basis.lacks_kubelet);

@@ -260,10 +260,14 @@ pub enum ImageGc {
     #[advice("run kq as root on the node, with the container runtime up")]
     #[command("kq gc dry-run")]
     Unknown { reason: String },
+    #[text("the thresholds are unknown, because the kubelet's configuration is unknown")]
+    #[advice("let kq reach the kubelet's API, or pass --kubelet-config")]
+    #[command("kq gc dry-run")]
+    NoThresholds,
     #[text(
         is_certain: false => "usage {usage_percent}% has reached imageGCHighThresholdPercent \
          {high_threshold_percent}%: images are removed, up to {images} ({freed_bytes}); which ones \
-         depends on facts that are not known",
+         depends on uses that are not known",
         freed_bytes = Precision::Short.bytes(*freed_bytes)
     )]
     #[text(
@@ -288,7 +292,7 @@ pub enum ImageGc {
     },
     #[text(
         is_certain: false => "images that are unused for longer than imageMaximumGCAge are removed, up to {images} \
-         ({freed_bytes}); which ones depends on facts that are not known",
+         ({freed_bytes}); which ones depends on uses that are not known",
         freed_bytes = Precision::Short.bytes(*freed_bytes)
     )]
     #[text(
@@ -599,7 +603,7 @@ impl Rule for NodeRule {
             },
             Self::ImageGc(state) => match state {
                 ImageGc::Ok { .. } => Severity::Ok,
-                ImageGc::Unknown { .. } => Severity::Unknown,
+                ImageGc::Unknown { .. } | ImageGc::NoThresholds => Severity::Unknown,
                 ImageGc::Due { .. } | ImageGc::TooOld { .. } => Severity::Warning,
                 ImageGc::Fails { .. } | ImageGc::FallsShort { .. } => Severity::Error,
             },
