@@ -594,7 +594,7 @@ fn a_pod_is_not_admitted_by_a_policy_that_is_not_known() {
 /// Amounts that the Node object does not have, or has below 0, are missing in every command.
 #[test]
 fn a_broken_node_object_is_answered_alike() {
-    let ask = |line: &str, change: &dyn Fn(&mut Value)| {
+    let ask = |line: &str, change: fn(&mut Value)| {
         ask_about_whole(line, "'1'", |node| change(&mut node["node"]["found"]["value"]))
     };
     let without = |node: &mut Value| {
@@ -604,12 +604,12 @@ fn a_broken_node_object_is_answered_alike() {
     let nameless = |node: &mut Value| {
         node["metadata"].as_object_mut().expect("fields").remove("name");
     };
-    let changes: [(&dyn Fn(&mut Value), &str); 3] = [
-        (&without, "status.allocatable.cpu is not set"),
-        (&negative, "status.allocatable.cpu is -4"),
-        (&nameless, "metadata.name is not set"),
-    ];
-    for (change, says) in changes {
+    type Change = fn(&mut Value);
+    for (change, says) in [
+        (without as Change, "status.allocatable.cpu is not set"),
+        (negative, "status.allocatable.cpu is -4"),
+        (nameless, "metadata.name is not set"),
+    ] {
         for line in [
             "admit explain pod.yaml",
             "admit explain --kubelet-restart",
@@ -624,7 +624,7 @@ fn a_broken_node_object_is_answered_alike() {
     // A capacity below 0 is not that of the machine.
     let negative = |node: &mut Value| node["status"]["capacity"]["cpu"] = json!("-4");
     for line in ["allocatable", "cgroup plan", "cgroup diff", "doctor", "devices plan pod.yaml"] {
-        let ran = ask(line, &negative);
+        let ran = ask(line, negative);
         assert!(ran.code != 2 && !ran.text().contains("capacity of -4"), "{line}: {}", ran.text());
     }
 }

@@ -4,7 +4,8 @@ use super::rule::{Headroom, NodeFinding, NodeRule, Restart};
 use crate::question::admission::{AdmissionNode, Detail, Planned, StartEnds, plan, sort};
 use kq_admission::preemption::ReadmissionResult;
 use kq_admission::{Compared, qualified};
-use kq_answer::{Failure, Subject};
+use kq_answer::{Failure, Missing, MissingFact, Subject};
+use kq_facts::node::Node;
 use kq_k8s::pod::{Container, Pod, ResourceName};
 use kq_k8s::quantity::{Format, Quantity};
 
@@ -15,8 +16,7 @@ pub(super) fn restart(about: &AdmissionNode, all_stay: fn(usize) -> Restart) -> 
     let answer = match StartEnds::of(next.as_ref().unwrap_or(about)) {
         Ok(answer) => answer,
         Err(failure) => {
-            let reason = failure.reason();
-            let fix = fix(failure.hints().iter().chain([&reason]));
+            let (reason, fix) = (failure.reason(), fix(&about.node, &[]));
             return vec![of_node(Restart::Unknown { reason, fix })];
         }
     };
@@ -50,7 +50,7 @@ pub(super) fn restart(about: &AdmissionNode, all_stay: fn(usize) -> Restart) -> 
     if !answer.usual.basis.missing.is_empty() {
         let missing: Vec<String> =
             answer.usual.basis.missing.iter().map(ToString::to_string).collect();
-        let fix = fix(missing.iter());
+        let fix = fix(&about.node, &answer.usual.basis.missing);
         findings.push(of_node(Restart::Unknown { reason: missing.join("; "), fix }));
     }
     if findings.is_empty() {
@@ -59,24 +59,25 @@ pub(super) fn restart(about: &AdmissionNode, all_stay: fn(usize) -> Restart) -> 
     findings
 }
 
-/// Returns how to supply what is missing: the flags that its sentences name.
-fn fix<'t>(sentences: impl Iterator<Item = &'t String>) -> String {
-    let is_of_flag = |c: char| c.is_ascii_lowercase() || c == '-';
-    let flag = |word: &'t str| {
-        let at = word.find("--")?;
-        let flag = word[at..].split(|c| !is_of_flag(c)).next()?;
-        (flag.len() > 2).then_some(flag)
-    };
-    let mut flags: Vec<&str> = Vec::new();
-    for flag in sentences.flat_map(|it| it.split_whitespace()).filter_map(flag) {
-        if !flags.contains(&flag) {
-            flags.push(flag);
-        }
+/// Returns how to supply what is missing: what a node lacks as a whole, else what the answer lacks.
+fn fix(node: &Node, missing: &[Missing]) -> String {
+    let lacks = |fact| missing.iter().any(|it| it.fact == fact);
+    let whole = [
+        ("--node-file", node.snapshot.node.found.is_none()),
+        ("--pods", node.snapshot.known_pods().is_err() || lacks(MissingFact::Pods)),
+        ("--kubelet-config", node.lacks_config()),
+    ];
+    let whole: Vec<&str> =
+        whole.iter().filter_map(|(flag, is_lacked)| is_lacked.then_some(*flag)).collect();
+    if !whole.is_empty() {
+        return format!("pass {}", whole.join(" and "));
     }
-    match flags.as_slice() {
-        [] => "run kq as root on the node, or take a new snapshot there".to_owned(),
-        [one] => format!("pass {one}"),
-        [others @ .., last] => format!("pass {} or {last}", others.join(", ")),
+    let mut flags: Vec<&str> =
+        missing.iter().flat_map(|it| &it.flags).map(String::as_str).collect();
+    flags.dedup();
+    match flags.is_empty() {
+        true => "run kq as root on the node, or take a new snapshot there".to_owned(),
+        false => format!("pass {}", flags.join(" or ")),
     }
 }
 
