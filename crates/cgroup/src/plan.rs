@@ -11,7 +11,7 @@ use crate::rule::Rule;
 use crate::settings::CgroupSettings;
 use kq_answer::Failure;
 use kq_answer::cgroup_fact::CgroupFact;
-use kq_answer::warning::Warning;
+use kq_answer::warning::{Warning, WarningCode};
 use kq_facts::cgroup_file::CgroupFile;
 use kq_facts::cgroup_name::CgroupNameError;
 use kq_facts::checkpoint::cpu_manager::CpuState;
@@ -297,6 +297,41 @@ impl Plan<'_> {
             for root in &mut self.roots {
                 root.assign_cpus(state);
             }
+        }
+    }
+
+    /// Takes the cgroups of the QoS classes from a plan with the resources that specs ask for: the kubelet sums those
+    /// (`setCPUCgroupConfig`, `pkg/kubelet/cm/qos_container_manager_linux.go`, read in 1.36.2), while the cgroups of a pod have what
+    /// was allocated.
+    pub fn take_classes(&mut self, desired: &Plan<'_>) {
+        fn classes<'c, 'p>(
+            cgroups: &'c mut [PlannedCgroup<'p>],
+            found: &mut Vec<&'c mut PlannedCgroup<'p>>,
+        ) {
+            for cgroup in cgroups {
+                match cgroup.owner {
+                    Owner::Qos(_) => found.push(cgroup),
+                    _ => classes(&mut cgroup.children, found),
+                }
+            }
+        }
+        let mut own = Vec::new();
+        classes(&mut self.roots, &mut own);
+        for root in &desired.roots {
+            root.walk(0, &mut |cgroup, _| {
+                let same = own.iter_mut().find(|it| it.path == cgroup.path);
+                if let Some(own) = same {
+                    own.files.clone_from(&cgroup.files);
+                    own.unit.clone_from(&cgroup.unit);
+                }
+            });
+        }
+        for warning in self.warnings.iter_mut().filter(|it| it.code == WarningCode::Resizing) {
+            let pod = warning.about.clone().unwrap_or_default();
+            warning.text = format!(
+                "pod {pod}: resize pending: its own cgroups have the allocated resources, that of its QoS class counts \
+                 the requested ones"
+            );
         }
     }
 

@@ -141,6 +141,11 @@ impl Node {
         pods
     }
 
+    /// Returns true if the kubelet has allocated other resources to a pod than its spec asks for.
+    pub fn has_other_allocations(&self) -> bool {
+        !self.allocated.pods.is_empty()
+    }
+
     /// Returns the pods with their sources.
     pub fn loaded_pods(&self) -> &[LoadedPod] {
         self.snapshot.pods.value().map_or(&self.added, |recorded| &recorded.pods)

@@ -623,7 +623,7 @@ fn a_threshold_of_the_images_disk_is_in_the_report() {
 }
 
 #[test]
-fn a_deferred_resize_counts_nowhere_with_what_it_asks_for() {
+fn a_deferred_resize_counts_in_its_class_alone_with_what_it_asks_for() {
     let folder = changed(|it| {
         let pods = it["pods"]["found"]["value"]["pods"].as_array_mut().expect("pods");
         let cart = pods.iter_mut().find(|it| it["pod"]["metadata"]["name"] == "cart-0");
@@ -650,7 +650,10 @@ fn a_deferred_resize_counts_nowhere_with_what_it_asks_for() {
             .run()
             .stdout
     };
-    assert_eq!(shares(&folder), shares(&changed(|_| ())));
+    // Its own weight is of what was allocated; its class has that of what it asks for.
+    for folder in [&folder, &changed(|_| ())] {
+        assert!(shares(folder).contains("weight 30 of 84"), "{}", shares(folder));
+    }
 }
 
 #[test]
@@ -1036,4 +1039,44 @@ fn a_configuration_of_the_node_is_no_usage_error() {
         assert_eq!(ran.code, 3, "{line}: {}", ran.text());
         assert!(ran.stderr.contains("the kubelet refuses this configuration"), "{}", ran.text());
     }
+}
+
+#[test]
+fn a_class_counts_the_desired_resources_of_a_pod_that_is_being_resized() {
+    let folder = changed(|it| {
+        let all = it["pods"]["found"]["value"]["pods"].as_array_mut().expect("pods");
+        let mut pods = all.iter_mut();
+        let pod = pods.find(|it| it["pod"]["metadata"]["name"] == "report-day").expect("a pod");
+        pod["pod"]["spec"]["containers"][0]["resources"]["requests"]["cpu"] = json!("5");
+        let status = &mut pod["pod"]["status"];
+        let statuses = status["containerStatuses"].as_array_mut().expect("statuses");
+        statuses[0]["allocatedResources"] = json!({"cpu": "400m", "memory": "768Mi"});
+        let pending = json!({"type": "PodResizePending", "status": "True", "reason": "Infeasible",
+            "message": "Node didn't have enough capacity: cpu, requested: 5000, capacity: 3800"});
+        match status["conditions"].as_array_mut() {
+            Some(conditions) => conditions.push(pending),
+            None => status["conditions"] = json!([pending]),
+        }
+    });
+    let weight = |line: &str, list: &str, of: &dyn Fn(&Value) -> Option<String>| {
+        let ran = kq(&format!("{line} -o json --snapshot s.json")).within(folder.path()).run();
+        let answer: Value = ran.answer();
+        let items = answer[list].as_array().expect("a list").clone();
+        items.iter().find_map(of).unwrap_or_else(|| panic!("{line}: {}", ran.text()))
+    };
+    let compared = weight("cgroup diff", "items", &|it| {
+        let is_class = it["cgroup"] == "/kubepods/burstable" && it["file"] == "cpu.weight";
+        is_class.then(|| it["planned"].as_str().map(str::to_owned)).flatten()
+    });
+    let text = kq("cgroup plan --snapshot s.json").within(folder.path()).run();
+    let row = text.stdout.lines().find(|line| line.contains("burstable")).expect("a row");
+    assert!(row.split_whitespace().any(|word| word == compared), "{compared}: {}", text.text());
+    // Its own cgroup has what was allocated.
+    let own = text.stdout.lines().find(|line| line.contains("batch/report-day")).expect("a row");
+    assert!(own.split_whitespace().any(|word| word == "16"), "{}", text.text());
+    assert!(
+        text.stderr.contains("its own cgroups have the allocated resources"),
+        "{}",
+        text.text()
+    );
 }

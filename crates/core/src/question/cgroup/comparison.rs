@@ -1,6 +1,7 @@
 //! The plan of a live node, compared with its kernel, for `diff` and `apply`.
 
 use super::kubepods::knowledge;
+use super::plan::{refused, types_config};
 use anyhow::anyhow;
 use kq_answer::origin::Origin;
 use kq_answer::{Basis, Failure, Warning, WarningCode};
@@ -264,7 +265,8 @@ impl Compared {
         let knowledge = knowledge(live, node, formula);
         let cpus = assigned_cpus(live);
         let known = |pods| -> Result<Plan<'_>, Failure> {
-            let mut planned = plan(pods, node, self.runtimes.clone()).map_err(Failure::missing)?;
+            let mut planned = plan(pods, node, self.runtimes.clone())
+                .map_err(|error| refused(types_config(live), error))?;
             if let Some(state) = &cpus {
                 planned.assign_cpus(state);
             }

@@ -1,9 +1,10 @@
 //! The cgroups that the kubelet would set, for pods in files and for those of a node.
 
 use super::kubepods::knowledge;
+use kq_answer::origin::Origin;
 use kq_answer::{Basis, Failure, Warning, WarningCode};
 use kq_cgroup::knowledge::Knowledge;
-use kq_cgroup::plan::{Plan, Runtimes, plan, select};
+use kq_cgroup::plan::{Plan, PlanError, Runtimes, plan, select};
 use kq_cgroup::report::basis_of;
 use kq_cgroup::view::unknown_facts;
 use kq_facts::cgroup_tree::CgroupTree;
@@ -27,6 +28,10 @@ pub struct PlanInput {
     pub left_out: Vec<String>,
     runtimes: Runtimes,
     pods: Vec<LoadedPod>,
+    /// The pods with the resources that their specs ask for, where the kubelet has allocated others; else empty.
+    desired: Vec<LoadedPod>,
+    /// The command line sets fields of the configuration.
+    is_typed: bool,
     /// What is assumed of pods that are being resized.
     assumed: Vec<String>,
     /// Pods of the node, or its kubelet's configuration, are unknown.
@@ -51,6 +56,19 @@ pub struct PlanPodOptions {
     pub selection: Selection,
 }
 
+/// Returns true if the command line sets fields of the configuration.
+pub(super) fn types_config(node: &Node) -> bool {
+    node.kubelet.origins.values().any(|origin| matches!(origin, Origin::Flag(_)))
+}
+
+/// Returns the failure for a configuration that ends the kubelet: a mistake where it is typed, else what the node has.
+pub(super) fn refused(is_typed: bool, error: PlanError) -> Failure {
+    match is_typed {
+        true => Failure::usage(error),
+        false => Failure::missing(error),
+    }
+}
+
 impl PlanInput {
     /// Puts pods from files on a node.
     ///
@@ -65,6 +83,7 @@ impl PlanInput {
         let (mut notes, runtimes) = (node.notes_of_plan(), Runtimes::of_node(node)?);
         let is_incomplete = !node.refused_config().is_empty();
         let knowledge = Knowledge::default().without(node.refused_fields());
+        let is_typed = types_config(node);
         let node = node.settings()?.clone();
         if !options.has_files {
             let text = "no FILE is given: planned without pods (- reads standard input)";
@@ -91,6 +110,8 @@ impl PlanInput {
             left_out: loaded.problems.iter().map(ToString::to_string).collect(),
             runtimes,
             pods: loaded.pods,
+            desired: Vec::new(),
+            is_typed,
             assumed: Vec::new(),
             is_incomplete,
             cgroups: Lookup::default(),
@@ -128,7 +149,11 @@ impl PlanInput {
         notes.extend(WarningCode::IncompleteSums.each(texts));
         // The kubelet makes cgroups of what it allocated (`UpdatePodFromAllocation`, `pkg/kubelet/allocation`).
         let mut pods = live.loaded_allocated_pods();
-        for loaded in pods.iter_mut().filter(|_| are_static) {
+        let mut desired = match live.has_other_allocations() {
+            true => live.loaded_pods().to_vec(),
+            false => Vec::new(),
+        };
+        for loaded in pods.iter_mut().chain(&mut desired).filter(|_| are_static) {
             mark_static(&mut loaded.pod);
         }
         let assumed = live.assumed_allocations();
@@ -137,6 +162,8 @@ impl PlanInput {
             left_out: live.left_out.clone(),
             runtimes,
             pods,
+            desired,
+            is_typed: types_config(live),
             assumed,
             is_incomplete,
             cgroups: live.snapshot.cgroups.clone(),
@@ -149,6 +176,7 @@ impl PlanInput {
     /// Keeps some of the pods. The others are known, and gone.
     pub fn with_pods(mut self, is_kept: impl Fn(&Pod) -> bool) -> Self {
         self.pods.retain(|loaded| is_kept(&loaded.pod));
+        self.desired.retain(|loaded| is_kept(&loaded.pod));
         self
     }
 
@@ -182,7 +210,15 @@ impl PlanInput {
 
     /// Plans the cgroups.
     pub fn plan(&self) -> Result<Plan<'_>, Failure> {
-        plan(&self.pods, &self.node, self.runtimes.clone()).map_err(Failure::missing)
+        let planned = |pods| {
+            plan(pods, &self.node, self.runtimes.clone())
+                .map_err(|error| refused(self.is_typed, error))
+        };
+        let mut made = planned(&self.pods)?;
+        if !self.desired.is_empty() {
+            made.take_classes(&planned(&self.desired)?);
+        }
+        Ok(made)
     }
 
     /// Removes values that depend on unknown facts of a live node. For a node from files, omitted settings have the
