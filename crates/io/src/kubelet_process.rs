@@ -392,10 +392,16 @@ pub fn stopped_kubelet(root: &Path) -> Option<StoppedKubelet> {
         Some(("the unit of the Kubernetes packages".to_owned(), service))
     };
     let masked_by = masked_by(UNIT, &files);
-    if let Some((source, Service { command, removes })) = unit.or_else(kubeadm) {
+    // A node of a distribution has no use for a package's unit, which is masked there.
+    let distribution = match (&masked_by, &unit) {
+        (None, Some(_)) => None,
+        _ => stopped_distribution(&files),
+    };
+    let own = unit.or_else(kubeadm).filter(|_| masked_by.is_none() || distribution.is_none());
+    if let Some((source, Service { command, removes })) = own {
         return Some(StoppedKubelet { source, process: as_started(&command)?, masked_by, removes });
     }
-    let (owner, found) = stopped_distribution(&files)?;
+    let (owner, found) = distribution?;
     let line: Vec<String> = std::iter::once("kubelet".to_owned()).chain(found.arguments).collect();
     let mut process = as_started(&line)?;
     process.flag_files = found.files;

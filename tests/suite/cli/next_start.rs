@@ -225,7 +225,7 @@ fn a_state_file_that_the_unit_removes_stops_no_start() {
     let said = "does not read it: its unit removes it before each start (ExecStartPre=)";
     assert!(ran.code == 0 && ran.stdout.contains(said), "{}", ran.text());
     let ran = kq("what-if kubelet-restart -o json --snapshot s.json").within(folder.path()).run();
-    assert!(!ran.stdout.contains("stops"), "{}", ran.text());
+    assert_eq!(ran.answer::<Value>()["kubeletStarts"], json!(true), "{}", ran.text());
 }
 
 #[test]
@@ -546,6 +546,13 @@ fn a_masked_unit_is_no_start() {
     std::fs::remove_file(&own).expect("it was there");
     std::fs::write(&own, "").expect("an empty file");
     assert!(doctor().stdout.contains(said), "{}", doctor().text());
+    // The kubelet of a distribution has another unit.
+    let rancher = node.path().join("var/lib/rancher");
+    let drop_ins = rancher.join("rke2/agent/etc/kubelet.conf.d");
+    std::fs::create_dir_all(&drop_ins).expect("folders");
+    std::fs::write(drop_ins.join("00-rke2.conf"), CONFIG).expect("a file");
+    assert!(!doctor().stdout.contains("masked"), "{}", doctor().text());
+    std::fs::remove_dir_all(&rancher).expect("it was there");
     // Its own file wins over that of the package.
     std::fs::write(&own, unit).expect("a unit");
     assert!(!doctor().stdout.contains("masked"), "{}", doctor().text());

@@ -232,7 +232,10 @@ impl Transition<'_> {
         let (added, replaced) = (self.added(), self.replaced());
         let object = about.object()?;
         let new = &added | &replaced;
-        let no_kubelet = no_kubelet(self.before.kubelet()?);
+        let no_kubelet = match added.is_empty() {
+            true => None,
+            false => no_kubelet(self.before.kubelet()?),
+        };
         let arrivals = match new.is_empty() || no_kubelet.is_some() {
             true => Arrivals::default(),
             false => Arrivals::of(

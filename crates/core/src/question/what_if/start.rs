@@ -54,8 +54,8 @@ pub fn start(before: &NodeState, after: &mut NodeState, reboots: bool, basis: &m
     let writes = writes_before_end(&after.snapshot, &after.overrides, &examination);
     let version = after.snapshot.version_of(&after.overrides).unwrap_or(KubeletVersion::ASSUMED);
     let logged = match before.snapshot.kubelet.found {
-        Some(_) => before.examined().warnings,
-        None => Vec::new(),
+        Some(_) if !examination.warnings.is_empty() => before.examined().warnings,
+        _ => Vec::new(),
     };
     let mut start = KubeletStart::of(&examination, version, &logged);
     start.doubt_version(&after.snapshot, &after.overrides);
