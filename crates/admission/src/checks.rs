@@ -2,7 +2,7 @@
 
 use super::examine::{Examined, Facts, refused_after_all, with_os_label};
 use super::explain::{EarlierCheck, qualified, refused_before};
-use super::filter::{Failure, Ledger, Predicate};
+use super::filter::{Failure, Ledger};
 use super::placement::{counted_host_ports, first_conflict, first_unmet, untolerated_taint};
 use super::reason::{CheckReason, ShortReason};
 use super::report::{Check, CheckName, CheckResult};
@@ -14,12 +14,12 @@ use kq_k8s::priority::is_static_pod;
 use std::collections::BTreeMap;
 
 /// The checks before amounts are compared, in their order; a refusal names the first that fails.
-const EARLY: [(CheckName, &str); 5] = [
-    (CheckName::Node, "InvalidNodeInfo"),
-    (CheckName::OsLabel, "PodOSSelectorNodeLabelDoesNotMatch"),
-    (CheckName::Os, "PodOSNotSupported"),
-    (CheckName::SupplementalGroups, "SupplementalGroupsPolicyNotSupported"),
-    (CheckName::Sidecars, "InitContainerRestartPolicyForbidden"),
+const EARLY: [CheckName; 5] = [
+    CheckName::Node,
+    CheckName::OsLabel,
+    CheckName::Os,
+    CheckName::SupplementalGroups,
+    CheckName::Sidecars,
 ];
 
 /// The predicates of the general filter, in its order.
@@ -42,7 +42,7 @@ pub(super) fn checks(
 ) -> Vec<Check> {
     let refused_before = refused_before(before).and_then(<[_]>::first);
     let refused_by = refused_before.or(examined.refusal.as_ref());
-    let refused_by = refused_by.map(|refusal| refusal.reason.as_str());
+    let refused_by = refused_by.map(|refusal| refusal.check);
     let mut over = false;
     let mut checks = Vec::new();
     let mut add = |check, fails: bool, because: CheckReason| {
@@ -59,28 +59,21 @@ pub(super) fn checks(
     for it in before {
         add(it.check, !it.refusals.is_empty(), it.because.clone());
     }
-    for (check, reason) in EARLY {
+    for check in EARLY {
         let has_rule = match check {
             CheckName::SupplementalGroups => rules.refuses_strict_groups(),
             CheckName::Sidecars => !rules.gates.enabled(Gate::SidecarContainers),
             _ => true,
         };
         if has_rule {
-            add(check, refused_by == Some(reason), early(check, pod, facts));
+            add(check, refused_by == Some(check), early(check, pod, facts));
         }
     }
     for check in LATE {
         let because = late(check, pod, examined, facts, rules);
         let fails = match check {
             CheckName::DevicePlugins => facts.allocated_devices.is_err(),
-            CheckName::Resources => {
-                examined.filtered.failures.iter().any(|it| matches!(it, Failure::Resource { .. }))
-            }
-            check => {
-                examined.filtered.failures.iter().any(
-                    |it| matches!(it, Failure::Predicate(predicate) if is_of(predicate, check)),
-                )
-            }
+            check => examined.filtered.failures.iter().any(|it| it.check() == check),
         };
         add(check, fails, because);
     }
@@ -185,16 +178,6 @@ fn late(
                 taints: node.spec.taints.iter().filter(|it| it.effect == "NoExecute").count(),
             },
         },
-    }
-}
-
-fn is_of(predicate: &Predicate, check: CheckName) -> bool {
-    match predicate {
-        Predicate::NodeAffinity => check == CheckName::NodeAffinity,
-        Predicate::NodeName => check == CheckName::NodeName,
-        Predicate::NodePorts => check == CheckName::NodePorts,
-        Predicate::TaintToleration => check == CheckName::TaintToleration,
-        Predicate::Other { .. } => false,
     }
 }
 

@@ -41,6 +41,9 @@ pub struct Facts<'f> {
 /// The refusal of a pod.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 pub struct Refusal {
+    /// The check that fails.
+    #[serde(skip)]
+    pub check: CheckName,
     /// The reason in the pod's status and of the event.
     pub reason: String,
     /// The message of the event; in the status it comes after `Pod was rejected: `.
@@ -48,16 +51,18 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    /// Stands for the reason where the kubelet makes no pod of a manifest: then there is no status, and its log has the
-    /// message.
-    pub const MANIFEST: &str = "manifest";
+    pub fn new(check: CheckName, reason: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { check, reason: reason.into(), message: message.into() }
+    }
 
-    pub(crate) fn new(reason: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { reason: reason.into(), message: message.into() }
+    /// Returns the refusal of a static pod of whose manifest the kubelet makes no pod: the kubelet's log has the message, and
+    /// there is no status with a reason.
+    pub fn of_manifest(message: impl Into<String>) -> Self {
+        Self::new(CheckName::Manifest, "manifest", message)
     }
 
     pub(crate) fn by(failure: &Failure) -> Self {
-        Self::new(failure.status_reason(), failure.to_string())
+        Self::new(failure.check(), failure.status_reason(), failure.to_string())
     }
 }
 
@@ -97,8 +102,8 @@ pub struct Examined {
 }
 
 impl Examined {
-    fn refused(reason: &str, message: impl Into<String>) -> Self {
-        Self { refusal: Some(Refusal::new(reason, message)), ..Self::default() }
+    fn refused(refusal: Refusal) -> Self {
+        Self { refusal: Some(refusal), ..Self::default() }
     }
 
     /// Returns the answer without a preemption.
@@ -121,16 +126,17 @@ impl Examined {
 /// Examines a pod.
 pub fn examine(pod: &Pod, facts: &Facts<'_>, rules: &KubeletRules) -> Examined {
     let Ok(node) = facts.cached else {
-        return Examined::refused("InvalidNodeInfo", "Kubelet cannot get node info.");
+        let message = "Kubelet cannot get node info.";
+        return Examined::refused(Refusal::new(CheckName::Node, "InvalidNodeInfo", message));
     };
     if let Some(refusal) = unfit(pod, node, rules) {
-        return Examined { refusal: Some(refusal), ..Examined::default() };
+        return Examined::refused(refusal);
     }
     let labels = with_os_label(&node.metadata.labels);
     let unexpected = |cause: &str| {
         let message =
             format!("Update plugin resources failed due to {cause}, which is unexpected.");
-        Refusal::new("UnexpectedAdmissionError", message)
+        Refusal::new(CheckName::DevicePlugins, "UnexpectedAdmissionError", message)
     };
     let (given, refusal) = match facts.allocated_devices {
         Ok(given) => (given, None),
@@ -175,14 +181,19 @@ pub fn refused_after_all(pod: &Pod, rules: &KubeletRules) -> Option<Refusal> {
         .as_ref()
         .is_some_and(|own| is_pod_level_set(own, false, !rules.pod_level_hugepages()));
     (has_own && !is_on && rules.refuses_pod_level_resources()).then(|| {
-        Refusal::new("PodLevelResourcesNotSupported", "PodLevelResources feature gate is disabled")
+        Refusal::new(
+            CheckName::PodLevelResources,
+            "PodLevelResourcesNotSupported",
+            "PodLevelResources feature gate is disabled",
+        )
     })
 }
 
 /// Returns why a pod cannot run on such a node at all.
 fn unfit(pod: &Pod, node: &NodeObject, rules: &KubeletRules) -> Option<Refusal> {
-    if let Some(OsRefusal { reason, message, .. }) = OsRefusal::of(pod) {
-        return Some(Refusal::new(reason, message));
+    if let Some(OsRefusal { is_of_label, reason, message, .. }) = OsRefusal::of(pod) {
+        let check = if is_of_label { CheckName::OsLabel } else { CheckName::Os };
+        return Some(Refusal::new(check, reason, message));
     }
     let groups = pod.spec.security_context.as_ref();
     let groups = groups.and_then(|context| context.supplemental_groups_policy.as_deref());
@@ -191,6 +202,7 @@ fn unfit(pod: &Pod, node: &NodeObject, rules: &KubeletRules) -> Option<Refusal> 
         && node.status.features.and_then(|has| has.supplemental_groups_policy) != Some(true)
     {
         return Some(Refusal::new(
+            CheckName::SupplementalGroups,
             "SupplementalGroupsPolicyNotSupported",
             "SupplementalGroupsPolicy=Strict is not supported in this node",
         ));
@@ -201,6 +213,7 @@ fn unfit(pod: &Pod, node: &NodeObject, rules: &KubeletRules) -> Option<Refusal> 
     {
         let name = &sidecar.name;
         return Some(Refusal::new(
+            CheckName::Sidecars,
             "InitContainerRestartPolicyForbidden",
             format!("Init container {name:?} may not have a non-default restartPolicy"),
         ));

@@ -5,6 +5,7 @@
 use super::amounts::Amounts;
 use super::occupancy::Occupancy;
 use super::placement::{first_conflict, first_unmet, untolerated_taint};
+use super::report::CheckName;
 use kq_facts::node_object::NodeObject;
 use kq_k8s::feature_gates::Gate;
 use kq_k8s::kubelet_rules::KubeletRules;
@@ -216,6 +217,18 @@ pub enum Failure {
 }
 
 impl Failure {
+    /// Returns the check that fails.
+    pub fn check(&self) -> CheckName {
+        match self {
+            Self::Resource { .. } => CheckName::Resources,
+            Self::Predicate(Predicate::NodeAffinity) => CheckName::NodeAffinity,
+            Self::Predicate(Predicate::NodeName) => CheckName::NodeName,
+            Self::Predicate(Predicate::NodePorts) => CheckName::NodePorts,
+            Self::Predicate(Predicate::TaintToleration) => CheckName::TaintToleration,
+            Self::Predicate(Predicate::Other { .. }) => CheckName::Node,
+        }
+    }
+
     /// Returns the shortfall; `None`: not a resource. On an over-committed node it is more than the pod requests.
     pub fn missing(&self) -> Option<i64> {
         match self {

@@ -2,7 +2,7 @@
 //! (`HandleAdmissionFailure`, `evictPodsToFreeRequests`).
 
 use super::victims::{Preemption, Requirement, Trace, pick_victims};
-use crate::{Examined, Failure, Refusal, Verdict};
+use crate::{CheckName, Examined, Failure, Refusal, Verdict};
 use kq_k8s::disruption_target::DisruptionTarget;
 use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::pod::Pod;
@@ -120,6 +120,7 @@ pub(super) fn make_room_with(
             }
         }
         Outcome::NotEnough(error) => Verdict::Refused(Refusal::new(
+            CheckName::Resources,
             "UnexpectedAdmissionError",
             format!("Unexpected error while attempting to recover from admission failure: {error}"),
         )),

@@ -212,6 +212,7 @@ mod tests {
                 cause,
                 place: None,
                 grace_seconds: None,
+                is_of_manifest: false,
                 is_unknown: false,
                 or_else: or_else.to_vec(),
                 depends_on: None,

@@ -1,7 +1,6 @@
 //! The outcomes of pods and their causes, with their sentences.
 
 use super::PodResult;
-use kq_admission::Refusal;
 use kq_admission::preemption::RestartCause;
 use kq_answer::Wording;
 use kq_answer::reason::Reason;
@@ -19,13 +18,19 @@ const ENDS: &str = "its containers are stopped; its phase becomes Failed with th
 #[derive(Clone, Debug, PartialEq, Serialize, Wording)]
 #[serde(tag = "result", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum PodFate {
-    #[text(if reason == Refusal::MANIFEST => "the kubelet that starts makes no pod of its manifest: {message}")]
+    #[text(is_of_manifest: true => "the kubelet that starts makes no pod of its manifest: {message}")]
     #[text("refused when the kubelet starts: {reason}: {message}")]
-    #[leads_to(if reason == Refusal::MANIFEST => "its containers are stopped, and the kubelet's log alone says why")]
+    #[leads_to(is_of_manifest: true => "its containers are stopped, and the kubelet's log alone says why")]
     #[leads_to(REFUSED)]
-    #[advice(if reason == Refusal::MANIFEST => "remove the reference from the manifest before the change")]
+    #[advice(is_of_manifest: true => "remove the reference from the manifest before the change")]
     #[advice("drain the pod before the change, or free what it needs")]
-    Refused { reason: String, message: String },
+    Refused {
+        reason: String,
+        message: String,
+        /// The kubelet makes no pod of its manifest.
+        #[serde(skip)]
+        is_of_manifest: bool,
+    },
     #[text("preempted for the critical pod {for_pod}")]
     #[leads_to(ENDS)]
     #[advice("drain the pod before the change, or free what the critical pod needs")]
@@ -194,7 +199,7 @@ pub enum PodFate {
 impl PodFate {
     /// Returns true if the kubelet makes no pod of the manifest.
     pub fn is_of_manifest(&self) -> bool {
-        matches!(self, Self::Refused { reason, .. } if reason == Refusal::MANIFEST)
+        matches!(self, Self::Refused { is_of_manifest: true, .. })
     }
 }
 

@@ -198,6 +198,9 @@ pub struct PodOutcome {
     pub or_else: Vec<PodResult>,
     /// What decides between the results.
     pub depends_on: Option<String>,
+    /// The kubelet makes no pod of its manifest.
+    #[serde(skip)]
+    pub is_of_manifest: bool,
     /// A fact decides that is missing.
     #[serde(skip)]
     pub is_unknown: bool,

@@ -22,6 +22,8 @@ pub struct PodOs {
 /// `rejectPodAdmissionBasedOnOSField` of `pkg/kubelet/lifecycle/predicate.go`, read in 1.36.2).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OsRefusal {
+    /// It is refused for its label, not for its field.
+    pub is_of_label: bool,
     /// The reason in the pod's status.
     pub reason: &'static str,
     pub message: &'static str,
@@ -36,6 +38,7 @@ impl OsRefusal {
         let other = |os: Option<&str>| os.filter(|os| *os != "linux").map(str::to_owned);
         if let Some(os) = other(pod.metadata.labels.os()) {
             return Some(Self {
+                is_of_label: true,
                 reason: "PodOSSelectorNodeLabelDoesNotMatch",
                 message: "Failed to admit pod as the `kubernetes.io/os` label doesn't match node label",
                 because: format!("the label {OS_LABEL} is {os:?}"),
@@ -43,6 +46,7 @@ impl OsRefusal {
         }
         let os = other(pod.spec.os.as_ref().map(|os| os.name.as_str()))?;
         Some(Self {
+            is_of_label: false,
             reason: "PodOSNotSupported",
             message: "Failed to admit pod as the OS field doesn't match node OS",
             because: format!("spec.os.name is {os:?}"),

@@ -6,7 +6,7 @@ use super::search::{MOST_TIED, Search};
 use super::state::State;
 use super::{EarlierChecks, MOST_ADMISSIONS, PossibleEnds, PossibleRefusal};
 use crate::amounts::Amounts;
-use crate::{DeviceDecision, Occupancy, Refusal, examine, host_ports};
+use crate::{CheckName, DeviceDecision, Occupancy, Refusal, examine, host_ports};
 use kq_k8s::pod::ResourceName;
 use kq_k8s::priority::is_preemptable;
 use std::collections::BTreeSet;
@@ -233,6 +233,7 @@ impl<'b, 's, 'p, C: EarlierChecks> Bounds<'b, 's, 'p, C> {
         let shown = self.search.found.pods.get(place).and_then(|ends| ends.refusals.first());
         shown.cloned().unwrap_or_else(|| {
             PossibleRefusal::Other(Refusal::new(
+                CheckName::Placement,
                 "UnexpectedAdmissionError",
                 "a manager of resources may have none left",
             ))

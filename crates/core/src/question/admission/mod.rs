@@ -273,7 +273,7 @@ impl AdmissionNode {
             refusals: admission
                 .messages()
                 .into_iter()
-                .map(|message| Refusal { reason: admission.reason().to_owned(), message })
+                .map(|message| Refusal::new(CheckName::Pressure, admission.reason(), message))
                 .collect(),
         };
         basis.lack_all(missing);

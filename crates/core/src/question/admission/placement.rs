@@ -266,9 +266,9 @@ impl Placement {
                 ..
             }) => check(CheckReason::NotPlaced, Vec::new()),
             Ok(Admission { refusal: Some(refusal), .. }) => {
-                let reason = refusal.reason().to_owned();
-                let refusals = vec![Refusal { reason, message: refusal.message() }];
-                check(CheckReason::PlacementRefused, refusals)
+                let refused =
+                    Refusal::new(CheckName::Placement, refusal.reason(), refusal.message());
+                check(CheckReason::PlacementRefused, vec![refused])
             }
             Ok(admission) => {
                 let containers = managers.placed(&pod, &admission);

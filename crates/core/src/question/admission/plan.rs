@@ -120,7 +120,7 @@ pub(super) fn manifest_refusal_at_start(
 /// Returns the refusal of a static pod of whose manifest the kubelet makes no pod.
 fn manifest_refusal(pod: &Pod, rules: &KubeletRules) -> Option<Refusal> {
     let message = manifest_error(pod, rules).filter(|_| is_static_pod(pod))?;
-    Some(Refusal { reason: Refusal::MANIFEST.to_owned(), message })
+    Some(Refusal::of_manifest(message))
 }
 
 /// Plans for a pod on a node; `arrange` sorts the pods first.

@@ -8,7 +8,7 @@ use kq_admission::preemption::orders::{AnyOrder, PossibleEnds};
 use kq_admission::preemption::{
     Otherwise, PodReadmission, ReadmissionResult, Readmitted, StoppedContainers,
 };
-use kq_admission::qualified;
+use kq_admission::{CheckName, qualified};
 use kq_answer::{Failure, Missing, MissingFact};
 use kq_facts::node::Node;
 use kq_k8s::patch_fixes::PatchFault;
@@ -60,6 +60,8 @@ pub struct StartEnd {
     pub reason: Option<String>,
     /// The kubelet's message; of a killed pod, the pod for which it is killed.
     pub message: Option<String>,
+    /// The kubelet makes no pod of its manifest.
+    pub is_of_manifest: bool,
     /// What decides between the ends.
     pub cause: Option<OpenCause>,
     /// The containers that end although the pod is admitted; one that does not run starts.
@@ -246,6 +248,7 @@ impl StartEnd {
             results: vec![item.result],
             reason,
             message,
+            is_of_manifest: item.refusals.iter().any(|it| it.check == CheckName::Manifest),
             cause: None,
             stopped: None,
         }

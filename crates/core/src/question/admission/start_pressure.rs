@@ -4,7 +4,7 @@
 use super::AdmissionNode;
 use crate::question::eviction::crossed_thresholds;
 use crate::question::measured::stats;
-use kq_admission::Refusal;
+use kq_admission::{CheckName, Refusal};
 use kq_answer::{Basis, Failure, Missing, MissingFact};
 use kq_eviction::{admit_under_pressure, node_conditions, observe};
 use kq_facts::kubelet_config::PressureCondition;
@@ -120,5 +120,5 @@ pub fn refusal(
 ) -> Option<Refusal> {
     let admission = admit_under_pressure(conditions, pod, rules);
     let message = admission.messages().into_iter().next()?;
-    Some(Refusal { reason: admission.reason().to_owned(), message })
+    Some(Refusal::new(CheckName::Pressure, admission.reason(), message))
 }

@@ -76,7 +76,7 @@ impl SysctlAdmission {
     /// Returns the refusal of a pod.
     pub fn refusal(&self, pod: &Pod) -> Option<Refusal> {
         let error = self.list.admit(pod).err()?;
-        Some(Refusal { reason: FORBIDDEN_REASON.to_owned(), message: error.to_string() })
+        Some(Refusal::new(CheckName::Sysctls, FORBIDDEN_REASON, error.to_string()))
     }
 
     /// Returns the check of a pod.

@@ -4,8 +4,8 @@
 use super::topology::TopologyOptions;
 use crate::question::patches::assume_fault;
 use kq_admission::{
-    CheckReason, DeviceDecision, DeviceOutcome, DeviceReason, NodePod, Refusal, named_resources,
-    qualified,
+    CheckName, CheckReason, DeviceDecision, DeviceOutcome, DeviceReason, NodePod, Refusal,
+    named_resources, qualified,
 };
 use kq_answer::{Basis, Failure, Missing, MissingFact};
 use kq_facts::checkpoint::device::{PodDevice, PodDeviceKey, PodDevices, PodDevicesEntry};
@@ -450,7 +450,7 @@ impl DeviceAdmission {
             refusal: admission
                 .reason
                 .zip(admission.message)
-                .map(|(reason, message)| Refusal { reason: reason.to_owned(), message }),
+                .map(|(reason, message)| Refusal::new(CheckName::Devices, reason, message)),
         }
     }
 }

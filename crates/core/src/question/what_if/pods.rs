@@ -165,6 +165,7 @@ impl Transition<'_> {
             outcome.or_else = results.collect();
             outcome.reason.clone_from(&end.reason);
             outcome.message.clone_from(&end.message);
+            outcome.is_of_manifest = end.is_of_manifest;
             outcome.depends_on = end.cause.as_ref().map(ToString::to_string);
             if let Some(resource) = pod.and_then(|pod| self.forgotten_device(pod))
                 && !outcome.result.is_lost()
@@ -366,7 +367,10 @@ impl Transition<'_> {
             PodResult::Refused if is_new => {
                 PodFate::NotAdmitted { reason: reason(), message: message() }
             }
-            PodResult::Refused => PodFate::Refused { reason: reason(), message: message() },
+            PodResult::Refused => {
+                let is_of_manifest = outcome.is_of_manifest;
+                PodFate::Refused { reason: reason(), message: message(), is_of_manifest }
+            }
             PodResult::Preempted => PodFate::Preempted { for_pod: message() },
             PodResult::Evicted => {
                 PodFate::Evicted { condition: message(), place: outcome.place.unwrap_or_default() }
@@ -577,6 +581,7 @@ fn outcome(pod: &str, is_static: bool, result: PodResult) -> PodOutcome {
         grace_seconds: None,
         or_else: Vec::new(),
         depends_on: None,
+        is_of_manifest: false,
         is_unknown: false,
     }
 }
