@@ -2,6 +2,7 @@
 
 use crate::cli::folder_with;
 use crate::edges::versions::rows;
+use kq_answer::Certainty;
 use kq_core::kubelet_start::{
     ConfigContent, ConfigText, Exit, Machine, NotExamined, Stage, StartExamination, StartFacts,
     StartWarning, examine,
@@ -11,7 +12,7 @@ use kq_facts::config_on_disk::ConfigOnDisk;
 use kq_facts::filesystems::Filesystem;
 use kq_facts::host::Text;
 use kq_facts::kubelet_process::{KubeletProcess, as_started};
-use kq_facts::start_files::named_files;
+use kq_facts::start_files::{StartFile, StartFiles, named_files};
 use kq_facts::state_files::{STATE_FILES, StateFiles};
 use kq_io::kubelet_files::read_config_on_disk;
 use kq_io::start_files::read_start_files;
@@ -410,7 +411,8 @@ fn what_the_next_start_reads_is_on_the_disk() {
     ]);
     let read = read_config_on_disk(node.path(), None);
     let found = read.found.unwrap_or_else(|| panic!("{:?}", read.tried));
-    let ConfigOnDisk { process, file, drop_ins, masked_by, removes } = found.value;
+    let ConfigOnDisk { process, file, drop_ins, masked_by, removes, is_unit_assumed } = found.value;
+    assert!(!is_unit_assumed);
     assert_eq!(masked_by, None);
     assert_eq!(removes, ["/var/lib/kubelet/cpu_manager_state"]);
     let stored = serde_json::to_string(&file).expect("it is stored");
@@ -497,5 +499,81 @@ fn the_client_certificate_decides() {
         });
         let said = texts(&examination);
         assert_eq!(said.first().copied(), expected, "{name}: {said:?}");
+    }
+}
+
+#[test]
+fn a_reservation_needs_the_capacity_of_its_own_resource_alone() {
+    let reserved = json!({
+        "cpuManagerPolicy": "static", "kubeReserved": {"cpu": "1", "memory": "1Gi"},
+        "memoryManagerPolicy": "Static", "evictionHard": {"memory.available": "256Mi"},
+        "reservedMemory": [{"numaNode": 0, "limits": {"memory": "1280Mi"}}],
+    });
+    let start = |capacity: &[(&str, &str)], change: &dyn Fn(&mut Value)| {
+        let mut config = reserved.clone();
+        change(&mut config);
+        config["apiVersion"] = json!("kubelet.config.k8s.io/v1beta1");
+        config["kind"] = json!("KubeletConfiguration");
+        let amounts = capacity
+            .iter()
+            .map(|(name, amount)| (ResourceName::from(*name), amount.parse().expect("a quantity")));
+        let machine = Machine { capacity: amounts.collect(), ..Machine::default() };
+        let content = ConfigContent::document(config);
+        examine(&StartFacts {
+            version: Some(KubeletVersion::ASSUMED),
+            config_file: Some(ConfigText { path: CONFIG.to_owned(), content }),
+            cgroup_version: Some(CgroupVersion::V2),
+            swap_bytes: Some(0),
+            machine: Some(machine),
+            ..StartFacts::default()
+        })
+    };
+    let as_it_is = |_: &mut Value| {};
+    for capacity in [&[("cpu", "4")][..], &[("memory", "8Gi")], &[]] {
+        assert_eq!(texts(&start(capacity, &as_it_is)), [""; 0], "{capacity:?}");
+    }
+    let other = |config: &mut Value| config["kubeReserved"]["memory"] = json!("2Gi");
+    let found = start(&[("cpu", "4")], &other);
+    assert!(
+        texts(&found)[0].contains("is not equal to the value \"2304Mi\""),
+        "{:?}",
+        texts(&found)
+    );
+    // A share of an unknown amount is not known.
+    let share = |config: &mut Value| config["evictionHard"] = json!({"memory.available": "5%"});
+    assert_eq!(texts(&start(&[("cpu", "4")], &share)), [""; 0]);
+    let skipped = start(&[("cpu", "4")], &share).unknown;
+    for what in ["reservations above the capacity", "reservedMemory of another total"] {
+        let is_named = |it: &NotExamined| it.what == what && it.fact == "the machine's memory";
+        assert!(skipped.iter().any(is_named), "{what}: {skipped:?}");
+    }
+}
+
+#[test]
+fn the_kubeconfig_of_an_assumed_unit_is_no_certain_end() {
+    let flags = "KUBELET_KUBEADM_ARGS=\"\"\n";
+    let unit = "[Service]\nExecStart=/usr/bin/kubelet --kubeconfig=/etc/kubernetes/kubelet.conf\n";
+    for (file, text, certainty) in [
+        ("etc/systemd/system/kubelet.service", unit, Certainty::Certain),
+        ("var/lib/kubelet/kubeadm-flags.env", flags, Certainty::Likely),
+    ] {
+        let config = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n";
+        let node = folder_with(&[(file, text), ("var/lib/kubelet/config.yaml", config)]);
+        let found = read_config_on_disk(node.path(), None).found.expect("a command line").value;
+        let path = "/etc/kubernetes/kubelet.conf".to_owned();
+        let files = StartFiles {
+            files: BTreeMap::from([(path, StartFile::Absent)]),
+            ..StartFiles::default()
+        };
+        let examination = examine(&StartFacts {
+            version: Some(KubeletVersion::ASSUMED),
+            process: found.process.as_ref(),
+            config_file: found.file,
+            is_unit_assumed: found.is_unit_assumed,
+            files: Some(&files),
+            ..StartFacts::default()
+        });
+        let problem = examination.first().unwrap_or_else(|| panic!("{file}"));
+        assert_eq!(problem.certainty, certainty, "{file}: {}", problem.text);
     }
 }

@@ -8,7 +8,7 @@
 
 use crate::kubelet_config::{
     EffectiveConfiguration, EvictionError, EvictionThreshold, QosReservedError, ReservedError,
-    Signal, parse_hard_thresholds, parse_qos_reserved, parse_reserved_list,
+    Signal, ThresholdValue, parse_hard_thresholds, parse_qos_reserved, parse_reserved_list,
 };
 use kq_k8s::cpuset::CpuSet;
 use kq_k8s::pod::{ResourceList, ResourceName};
@@ -25,6 +25,14 @@ pub struct Reservations {
     pub hard: Vec<EvictionThreshold>,
     /// The memory of `qosReserved` in percent.
     pub qos_memory_percent: Option<i64>,
+}
+
+impl Reservations {
+    /// Returns true if no reserved memory is a share of the machine's.
+    pub fn has_absolute_memory(&self) -> bool {
+        let mut hard = self.hard.iter().filter(|it| it.signal == Signal::MemoryAvailable);
+        hard.all(|it| matches!(it.value, ThresholdValue::Quantity(_)))
+    }
 }
 
 /// Why a kubelet with such reservations does not start; the texts are its own.

@@ -28,6 +28,9 @@ pub struct ConfigOnDisk {
     /// The files that its unit removes before each start.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub removes: Vec<String>,
+    /// Its unit was not found: the command line is that of the packages' unit.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_unit_assumed: bool,
 }
 
 impl ConfigOnDisk {
@@ -36,9 +39,9 @@ impl ConfigOnDisk {
         let process = snapshot.kubelet.value().cloned();
         let recorded = snapshot.kubelet_config_on_disk.value();
         let of_unit = |on_disk: Self| {
-            let (masked_by, removes) =
-                recorded.map(|it| (it.masked_by.clone(), it.removes.clone())).unwrap_or_default();
-            Self { masked_by, removes, ..on_disk }
+            let Some(recorded) = recorded else { return on_disk };
+            let Self { masked_by, removes, is_unit_assumed, .. } = recorded.clone();
+            Self { masked_by, removes, is_unit_assumed, ..on_disk }
         };
         match given {
             Some(GivenConfig { on_disk: Some(on_disk), .. }) => {

@@ -115,6 +115,7 @@ impl Node {
             fact_notes.extend(notes.iter().cloned());
             snapshot.node = Lookup::found(file.clone(), object.clone());
         }
+        overrides.put_capacity(&mut snapshot);
         let mut set = config.clone();
         overrides.set_fields(&mut set)?;
         on_disk.set_typed(&set);

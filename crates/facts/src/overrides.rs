@@ -163,6 +163,25 @@ pub enum KubeletStartOption {
 }
 
 impl Overrides {
+    /// Gives a Node object the capacity of the machine. Its allocatable resources change by as much.
+    pub fn put_capacity(&self, snapshot: &mut Snapshot) {
+        let Some(found) = &mut snapshot.node.found else { return };
+        let status = &mut found.value.status;
+        for (name, amount) in self.capacity.iter() {
+            if let (Some(was), Some(allocatable)) =
+                (status.capacity.get(name), status.allocatable.get(name))
+            {
+                let mut shifted = allocatable.clone();
+                shifted += amount;
+                shifted -= was;
+                if shifted.sign() >= 0 {
+                    status.allocatable.insert(name.clone(), shifted);
+                }
+            }
+            status.capacity.insert(name.clone(), amount.clone());
+        }
+    }
+
     /// Returns true if something is said of the kubelet besides its start.
     pub fn is_any_of_kubelet(&self) -> bool {
         let KubeletFlags { version, feature_gates, set } = &self.kubelet;

@@ -495,12 +495,13 @@ pub fn read_config_on_disk(root: &Path, running: Option<&KubeletProcess>) -> Loo
             process: process.clone(),
             masked_by: None,
             removes: Vec::new(),
+            is_unit_assumed: false,
         },
         (None, None) => {
             return Lookup::failed("the kubelet's unit", "not found, and no kubelet runs");
         }
     };
-    let StoppedKubelet { source, process, masked_by, removes } = unit;
+    let StoppedKubelet { source, process, masked_by, removes, is_unit_assumed } = unit;
     let flags = process.interpreted();
     let mut tried = Vec::new();
     let folder = flags.config_dir.as_deref();
@@ -519,6 +520,7 @@ pub fn read_config_on_disk(root: &Path, running: Option<&KubeletProcess>) -> Loo
         drop_ins: paths.into_iter().map(|path| read(root, path)).collect(),
         masked_by,
         removes,
+        is_unit_assumed,
     };
     Lookup { found: Some(Sourced { source, value }), tried }
 }

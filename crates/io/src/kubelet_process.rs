@@ -397,9 +397,11 @@ pub fn stopped_kubelet(root: &Path) -> Option<StoppedKubelet> {
         (None, Some(_)) => None,
         _ => stopped_distribution(&files),
     };
+    let is_unit_assumed = unit.is_none();
     let own = unit.or_else(kubeadm).filter(|_| masked_by.is_none() || distribution.is_none());
     if let Some((source, Service { command, removes })) = own {
-        return Some(StoppedKubelet { source, process: as_started(&command)?, masked_by, removes });
+        let process = as_started(&command)?;
+        return Some(StoppedKubelet { source, process, masked_by, removes, is_unit_assumed });
     }
     let (owner, found) = distribution?;
     let line: Vec<String> = std::iter::once("kubelet".to_owned()).chain(found.arguments).collect();
@@ -411,5 +413,6 @@ pub fn stopped_kubelet(root: &Path) -> Option<StoppedKubelet> {
         process,
         masked_by: None,
         removes: Vec::new(),
+        is_unit_assumed: false,
     })
 }

@@ -131,6 +131,51 @@ fn another_runtime_has_unknown_pods() {
 }
 
 #[test]
+fn a_change_that_adds_a_check_of_an_unknown_fact_leaves_the_start_open() {
+    let says = "not checked, and new with the change: ";
+    for (line, code) in [
+        ("what-if set cgroupRoot=/nope", 1),
+        ("what-if set protectKernelDefaults=true", 3),
+        ("what-if set authentication.x509.clientCAFile=/nope", 3),
+        ("what-if set failSwapOn=false set protectKernelDefaults=true", 3),
+    ] {
+        let ran = ask(line, NEW, OLD_CONTAINERD, &[]);
+        assert_eq!(ran.code, code, "{line}: {}", ran.text());
+        assert!(ran.stdout.contains(says), "{line}: {}", ran.text());
+    }
+    // What the kubelet was started with before is no news.
+    for line in
+        ["what-if set maxPods=100", "what-if set failSwapOn=false", "what-if kubelet-restart"]
+    {
+        let ran = ask(line, NEW, OLD_CONTAINERD, &[]);
+        assert!(!ran.stdout.contains(says), "{line}: {}", ran.text());
+    }
+}
+
+#[test]
+fn the_given_capacity_is_that_of_the_machine() {
+    let reserve = "what-if set kubeReserved.memory=20Gi";
+    for (line, code, ends) in [
+        (reserve.to_owned(), 1, true),
+        (format!("{reserve} --capacity cpu=4,memory=64Gi"), 0, false),
+        ("what-if kubelet-restart --capacity cpu=4,memory=120Mi".to_owned(), 1, false),
+        ("doctor --set kubeReserved.memory=20Gi --capacity cpu=4,memory=16Gi".to_owned(), 1, true),
+    ] {
+        let ran = ask(&line, NEW, OLD_CONTAINERD, &[]);
+        assert_eq!(ran.code, code, "{line}: {}", ran.text());
+        let says = ran.stdout.contains("invalid Node Allocatable configuration");
+        assert_eq!(says, ends, "{line}: {}", ran.text());
+    }
+}
+
+#[test]
+fn the_driver_of_a_runtime_of_unknown_version_is_not_known() {
+    let ran = ask("what-if set cgroupDriver=cgroupfs", NEW, "", &[]);
+    let says = "whether cgroupDriver counts: the driver that the container runtime reports goes before it, and its version is not known";
+    assert!(ran.stderr.contains(says), "{}", ran.text());
+}
+
+#[test]
 fn a_custom_resource_may_have_the_name_of_a_kind() {
     let web = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {containers: [{name: c, image: i}]}\n";
     for (custom, told) in [
@@ -641,4 +686,14 @@ fn an_unknown_version_is_said_once() {
     let ran = ask("allocatable", "v1.25.3", OLD_CONTAINERD, &[]);
     let said = ran.stderr.matches("1.25.3 is computed by those of 1.32").count();
     assert_eq!(said, 1, "{}", ran.text());
+}
+
+/// The node reports what its kubelet reserves, whatever of it is known.
+#[test]
+fn defaults_of_an_unknown_configuration_are_taken_off_once() {
+    let failed = json!({"found": null, "tried": [{"source": "configz", "reason": "forbidden"}]});
+    let folder = changed(|node| node["kubeletConfig"] = failed);
+    let ran = kq("what-if set podPidsLimit=100 --snapshot s.json").within(folder.path()).run();
+    assert_eq!(ran.code, 3, "{}", ran.text());
+    assert!(!ran.stdout.contains("allocatable"), "{}", ran.text());
 }

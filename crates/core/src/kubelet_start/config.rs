@@ -386,10 +386,17 @@ fn rules(
         Some(CgroupVersion::V1) => CgroupMode::V1,
         Some(CgroupVersion::V2) => CgroupMode::V2,
         None => {
-            found.skip(
-                "cgroup v1, which the kubelet rejects",
-                "the version of the cgroup hierarchy",
-            );
+            let of = |mode| validate_with_flags(given, gates, mode, by_flag);
+            let (on_v1, on_v2) = (of(CgroupMode::V1), of(CgroupMode::V2));
+            let of_one = on_v1.iter().filter(|error| !on_v2.contains(error));
+            let of_one: Vec<String> = of_one.map(ToString::to_string).collect();
+            if !of_one.is_empty() {
+                found.skip_of(
+                    "cgroup v1, which the kubelet rejects",
+                    "the version of the cgroup hierarchy",
+                    of_one,
+                );
+            }
             CgroupMode::Unknown
         }
     };

@@ -19,7 +19,7 @@ pub(super) struct CpuStart {
     pub knows_reserved: bool,
 }
 
-/// Makes the manager; `None`: the machine's CPUs are not known, nor what is reserved of them.
+/// Makes the manager; `None`: what is reserved is not known.
 pub(super) fn create(start: &Start<'_>) -> Result<Option<CpuStart>, String> {
     let Start { read, machine, reservation, .. } = start;
     let policy = read.effective.cpu_manager_policy.as_str();

@@ -13,6 +13,7 @@ use super::kubeconfig::{
     Checked, Refusal, Validity, load, read_error, server_error, tls_error, validity,
 };
 use super::{Stage, Start, StartExamination, StartRule, StartWarning};
+use kq_answer::Certainty;
 use kq_facts::kubelet_process::{DEFAULT_CERT_DIR, KubeletProcess};
 use kq_facts::start_files::{Malformed, Pem, StartFile, StartFiles};
 use kq_k8s::go_text::quote;
@@ -61,7 +62,7 @@ pub(super) fn load_client(start: &Start<'_>, found: &mut StartExamination) {
         Some(bootstrap) => {
             if rotates && recovers(files, folder, "kubelet-client").is_some() {
                 let refusal = Refusal::certain("unable to build bootstrap cert store");
-                return stop(found, kubeconfig, Some(bootstrap), refusal);
+                return stop(start, found, kubeconfig, Some(bootstrap), refusal);
             }
             match validity(files, kubeconfig, facts.now) {
                 Validity::Unknown => Checked::Unknown,
@@ -80,7 +81,7 @@ pub(super) fn load_client(start: &Start<'_>, found: &mut StartExamination) {
                         }
                         Checked::Bad(refusal) => {
                             let refusal = refusal.after("unable to load bootstrap kubeconfig: ");
-                            return stop(found, kubeconfig, Some(bootstrap), refusal);
+                            return stop(start, found, kubeconfig, Some(bootstrap), refusal);
                         }
                         other => other,
                     }
@@ -92,20 +93,21 @@ pub(super) fn load_client(start: &Start<'_>, found: &mut StartExamination) {
                 if rotates { "unable to load kubeconfig: " } else { "invalid kubeconfig: " };
             match load(files, kubeconfig) {
                 Checked::Bad(refusal) => {
-                    return stop(found, kubeconfig, None, refusal.after(words));
+                    return stop(start, found, kubeconfig, None, refusal.after(words));
                 }
                 other => other,
             }
         }
     };
     if loaded == Checked::Unknown {
-        found.skip(
+        found.skip_of(
             "an invalid kubeconfig or an expired client certificate",
             "the kubeconfig and the files that it names",
+            [kubeconfig.to_owned()],
         );
     }
     if rotates && let Some(refusal) = stored(files, folder, kubeconfig) {
-        return stop(found, kubeconfig, None, refusal);
+        return stop(start, found, kubeconfig, None, refusal);
     }
     const NO_CLIENT: &str = "failed to initialize kubelet client: ";
     if loaded != Checked::Good {
@@ -116,16 +118,27 @@ pub(super) fn load_client(start: &Start<'_>, found: &mut StartExamination) {
             true => "unable to configure TLS for the rest client: ",
             false => NO_CLIENT,
         };
-        stop(found, used, None, refusal.after(words));
+        stop(start, found, used, None, refusal.after(words));
     } else if let Some(refusal) = server_error(files, used) {
-        stop(found, used, None, refusal.after(NO_CLIENT));
+        stop(start, found, used, None, refusal.after(NO_CLIENT));
     }
 }
 
-fn stop(found: &mut StartExamination, path: &str, bootstrap: Option<&str>, refusal: Refusal) {
+fn stop(
+    start: &Start<'_>,
+    found: &mut StartExamination,
+    path: &str,
+    bootstrap: Option<&str>,
+    refusal: Refusal,
+) {
     let (path, bootstrap) = (path.to_owned(), bootstrap.map(str::to_owned));
     let rule = StartRule::ClientConfig { path, bootstrap, error: refusal.text };
-    found.stop(Stage::Run, (rule, refusal.certainty));
+    // A kubelet with another unit may have another kubeconfig.
+    let certainty = match start.facts.is_unit_assumed {
+        true => refusal.certainty.max(Certainty::Likely),
+        false => refusal.certainty,
+    };
+    found.stop(Stage::Run, (rule, certainty));
 }
 
 /// Opens the store of client certificates (`NewKubeletClientCertificateManager`).

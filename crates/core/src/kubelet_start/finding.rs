@@ -143,6 +143,12 @@ pub enum StartFinding {
     )]
     #[advice("write it {known}")]
     OtherCase { path: String, field: String, known: String },
+    /// The change makes the kubelet check what is not known.
+    #[text("not checked, and new with the change: {what} (missing: {fact})")]
+    #[advice(
+        "run kq on the node, pass a snapshot of it, or give the fact (--swap-capacity, --cgroup-version, --capacity)"
+    )]
+    NewCheck { what: &'static str, fact: &'static str },
     /// A fact that decides is not known.
     #[text("{reason}")]
     #[why(text: Some(text) => "{text}")]
@@ -232,7 +238,7 @@ impl StartFinding {
             | Self::Drops { .. }
             | Self::OtherCase { .. } => Severity::Warning,
             Self::WarnsAgain { .. } => Severity::Info,
-            Self::Unknown { .. } => Severity::Unknown,
+            Self::NewCheck { .. } | Self::Unknown { .. } => Severity::Unknown,
             Self::Starts { not_checked, .. } if !not_checked.is_empty() => Severity::Info,
             Self::Starts { .. } => Severity::Ok,
         }

@@ -14,7 +14,9 @@ use kq_cgroup::node::NodePart;
 use kq_facts::allocatable::{ReservationError, node_allocatable};
 use kq_facts::cgroup_mode::{CgroupDriver, CgroupVersion};
 use kq_facts::cgroup_name::CgroupName;
-use kq_facts::kubelet_config::{eviction_thresholds, parse_hard_thresholds};
+use kq_facts::kubelet_config::{
+    EffectiveConfiguration, eviction_thresholds, parse_hard_thresholds,
+};
 use kq_k8s::cpuset::CpuSet;
 use kq_k8s::feature_gates::Gate;
 use kq_k8s::go_text::{self, quote};
@@ -43,9 +45,16 @@ pub(super) fn warnings(start: &Start<'_>, found: &mut StartExamination) {
         let (configured, runtime) = (effective.cgroup_driver.clone(), runtime.to_string());
         found.warn(StartWarning::RuntimeDriver { configured, runtime });
     }
-    if start.facts.machine.is_none() {
-        found.skip("reservations above the capacity", "the machine's CPUs and memory");
-    }
+    let knows = |name| start.machine.capacity.contains(&name);
+    let fact = match (knows(ResourceName::Cpu), knows(ResourceName::Memory)) {
+        (true, true) => return,
+        (true, false) => "the machine's memory",
+        (false, true) => "the machine's CPUs",
+        (false, false) => "the machine's CPUs and memory",
+    };
+    let EffectiveConfiguration { kube_reserved, system_reserved, eviction_hard, .. } = effective;
+    let reserved = format!("{kube_reserved:?} {system_reserved:?} {eviction_hard:?}");
+    found.skip_of("reservations above the capacity", fact, [reserved]);
 }
 
 /// Checks who authorizes requests to the kubelet (`BuildAuthz` in `cmd/kubelet/app/auth.go`).
@@ -88,13 +97,19 @@ fn too_high(start: &Start<'_>) -> Option<ReservationError> {
 /// Rejects swap (`NewContainerManager`).
 pub(super) fn swap(start: &Start<'_>, found: &mut StartExamination) {
     let config = &start.config;
-    if start.is_on_v1()
-        && config.swap_behavior == "LimitedSwap"
-        && start.read.gates.enabled(Gate::NodeSwap)
-    {
+    if config.swap_behavior == "LimitedSwap" && start.read.gates.enabled(Gate::NodeSwap) {
         let error =
             "swap feature is enabled and LimitedSwap but it is only supported with cgroupv2";
-        found.refuse(Stage::Run, "memorySwap.swapBehavior", error);
+        match start.facts.cgroup_version {
+            Some(CgroupVersion::V1) => {
+                found.refuse(Stage::Run, "memorySwap.swapBehavior", error);
+            }
+            Some(CgroupVersion::V2) => {}
+            None => found.skip(
+                "LimitedSwap, which the kubelet rejects on cgroup v1",
+                "the version of the cgroup hierarchy",
+            ),
+        }
     }
     match start.facts.swap_bytes {
         Some(bytes) if bytes > 0 && config.fail_swap_on => {
@@ -140,7 +155,7 @@ pub(super) fn cpu_manager(start: &Start<'_>, found: &mut StartExamination) {
 
 /// Creates the memory manager (`NewManager` in `pkg/kubelet/cm/memorymanager`).
 pub(super) fn memory_manager(start: &Start<'_>, found: &mut StartExamination) {
-    let Start { read, machine, reservation, .. } = start;
+    let Start { read, machine, reservation, knows_reserved_memory, .. } = start;
     let reserved = read.given.reserved_memory.as_deref().unwrap_or_default();
     let ids: Vec<i64> = match &machine.numa_memory {
         Some(nodes) => nodes.keys().copied().collect(),
@@ -153,9 +168,13 @@ pub(super) fn memory_manager(start: &Start<'_>, found: &mut StartExamination) {
     let amounts = reservation.as_ref().unwrap_or(&none);
     match MemoryManager::new(policy, nodes, amounts, reserved, read.gates) {
         Ok(_) => {}
-        // Without the capacity, amounts are not compared.
+        // Amounts of which a part is not known are not compared.
         Err(NewError::OtherTotal { .. } | NewError::NotAnAmount | NewError::NothingReserved)
-            if reservation.is_none() => {}
+            if reservation.is_none() || !knows_reserved_memory =>
+        {
+            let settings = reserved.iter().map(|entry| format!("{entry:?}"));
+            found.skip_of("reservedMemory of another total", "the machine's memory", settings);
+        }
         Err(error) => {
             let field = match error {
                 NewError::OtherPlatform { .. } | NewError::UnknownPolicy { .. } => {
@@ -262,7 +281,8 @@ fn check_cgroup(
     let facts = start.facts;
     let paths = facts.missing_paths.and_then(|missing| missing(place));
     let (Some(paths), Some(version)) = (paths, facts.cgroup_version) else {
-        found.skip("missing cgroups of the configuration", "the cgroup tree");
+        let setting = format!("{field}={place}");
+        found.skip_of("missing cgroups of the configuration", "the cgroup tree", [setting]);
         return None;
     };
     if paths.is_empty() {

@@ -49,7 +49,7 @@ use kq_facts::host::HostFacts;
 use kq_facts::kubelet_config::EffectiveConfiguration;
 use kq_facts::kubelet_process::{DEFAULT_ROOT_DIR, KubeletProcess};
 use kq_facts::kubelet_unit::UNIT;
-use kq_facts::start_files::StartFiles;
+use kq_facts::start_files::{FileUse, StartFiles, named_files};
 use kq_facts::state_files::{StateFiles, state_path};
 use kq_facts::timestamp::Timestamp;
 use kq_k8s::cpuset::CpuSet;
@@ -89,6 +89,8 @@ pub struct StartFacts<'a> {
     pub state_files: Option<&'a StateFiles>,
     /// The file that masks its unit; `None`: nothing masks it.
     pub masked_by: Option<&'a str>,
+    /// Its command line is that of the packages' unit: its own is not known.
+    pub is_unit_assumed: bool,
     /// The files that its unit removes before the start.
     pub removes: &'a [String],
     /// Checks whether a cgroup exists.
@@ -306,6 +308,18 @@ pub struct NotExamined {
     pub what: &'static str,
     /// The fact that is missing.
     pub fact: &'static str,
+    /// The settings that the check is of, with their values.
+    #[serde(skip)]
+    pub settings: BTreeSet<String>,
+}
+
+impl NotExamined {
+    /// Returns true if another start skips this check, with these settings.
+    pub fn is_also_of(&self, other: &StartExamination) -> bool {
+        other.unknown.iter().any(|it| {
+            (it.what, it.fact) == (self.what, self.fact) && self.settings.is_subset(&it.settings)
+        })
+    }
 }
 
 impl StartExamination {
@@ -343,9 +357,23 @@ impl StartExamination {
     }
 
     fn skip(&mut self, what: &'static str, fact: &'static str) {
-        let skipped = NotExamined { what, fact };
-        if !self.unknown.contains(&skipped) {
-            self.unknown.push(skipped);
+        self.skip_of(what, fact, []);
+    }
+
+    /// Adds a skipped check of settings.
+    fn skip_of(
+        &mut self,
+        what: &'static str,
+        fact: &'static str,
+        settings: impl IntoIterator<Item = String>,
+    ) {
+        let is_same = |it: &&mut NotExamined| (it.what, it.fact) == (what, fact);
+        match self.unknown.iter_mut().find(is_same) {
+            Some(known) => known.settings.extend(settings),
+            None => {
+                let settings = settings.into_iter().collect();
+                self.unknown.push(NotExamined { what, fact, settings });
+            }
         }
     }
 }
@@ -386,13 +414,16 @@ fn follow(facts: &StartFacts<'_>) -> StartExamination {
         // What the file says is not known, and all further checks depend on it.
         return found;
     }
+    let start = Start::of(facts, said, read, &found.config);
     if facts.files.is_none() {
-        found.skip(
+        let mut named = named_files(facts.process, std::iter::once(&*found.config));
+        named.retain(|path, wanted| *wanted != FileUse::Socket && start.serving.reads(path));
+        found.skip_of(
             "files that it cannot use",
             "the files that the command line and the configuration name",
+            named.into_keys(),
         );
     }
-    let start = Start::of(facts, said, read, &found.config);
     found.removed = StateFile::ALL.into_iter().filter(|file| start.removes(*file)).collect();
     for check in CHECKS {
         check(&start, &mut found);
@@ -460,8 +491,22 @@ struct Start<'a> {
     /// The configuration, with the CPUs of `reservedSystemCPUs` as what the system has.
     config: EffectiveConfiguration,
     kept: Result<Reservations, ReservationError>,
-    /// The amounts that are not for pods; `None`: not known.
+    /// The amounts that are not for pods, of storage none; `None`: the kubelet does not read them.
     reservation: Option<ResourceList>,
+    /// The reserved memory is known: no share of an unknown amount is in it.
+    knows_reserved_memory: bool,
+}
+
+/// Returns the capacity of a machine, with CPUs and memory: each has some, and what is reserved of them in amounts is known
+/// without theirs.
+fn of_any_size(machine: &Machine) -> ResourceList {
+    let mut capacity = machine.capacity.clone();
+    for name in [ResourceName::Cpu, ResourceName::Memory] {
+        if !capacity.contains(&name) {
+            capacity.insert(name, Quantity::default());
+        }
+    }
+    capacity
 }
 
 /// Returns the driver that the runtime reports, where the kubelet asks it.
@@ -480,9 +525,22 @@ impl<'a> Start<'a> {
         let driver = runtime_driver(facts, &read).unwrap_or_else(configured);
         let mut config = read.effective.clone();
         let kept = reservations(&mut config, machine.cpus.as_ref());
-        let known = kept.as_ref().ok().filter(|_| !machine.capacity.is_empty());
-        let reservation = known.map(|kept| reserved_but_storage(&machine.capacity, kept));
-        Self { facts, said, read, serving, machine, driver, config, kept, reservation }
+        let reservation =
+            kept.as_ref().ok().map(|kept| reserved_but_storage(&of_any_size(&machine), kept));
+        let knows_reserved_memory = machine.capacity.contains(&ResourceName::Memory)
+            || kept.as_ref().is_ok_and(Reservations::has_absolute_memory);
+        Self {
+            facts,
+            said,
+            read,
+            serving,
+            machine,
+            driver,
+            config,
+            kept,
+            reservation,
+            knows_reserved_memory,
+        }
     }
 
     /// Returns the kubelet's folder.

@@ -63,7 +63,8 @@ pub(super) fn user_namespaces(start: &Start<'_>, found: &mut StartExamination) {
     let given = read.given.user_namespaces.as_ref().and_then(|it| it.ids_per_pod);
     let Some(files) = facts.files else { return };
     let Some(user) = &files.kubelet_user else {
-        return found.skip("ranges of IDs that do not suit pods", "the user kubelet of the node");
+        let (what, fact) = ("ranges of IDs that do not suit pods", "the user kubelet of the node");
+        return found.skip_of(what, fact, given.map(|length| format!("idsPerPod={length}")));
     };
     // Other lengths were refused by the validation.
     let Ok(length) = u32::try_from(given.unwrap_or(UNIT.into())) else { return };

@@ -46,7 +46,8 @@ pub(super) fn plugins(start: &Start<'_>, found: &mut StartExamination) {
             found.stop(Stage::CredentialProviders, (rule, refusal.certainty));
         }
         Err(()) => {
-            found.skip("plugins for credentials of images", "the configuration of the plugins")
+            let what = "plugins for credentials of images";
+            found.skip_of(what, "the configuration of the plugins", [config, folder]);
         }
     }
 }

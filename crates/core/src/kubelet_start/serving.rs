@@ -42,6 +42,12 @@ impl Serving {
         }
     }
 
+    /// Returns true if the kubelet reads a file that is named: of a certificate without a key it reads neither.
+    pub fn reads(&self, path: &str) -> bool {
+        let is_pair = !self.certificate.is_empty() && !self.key.is_empty();
+        is_pair || (path != self.certificate && path != self.key)
+    }
+
     /// Both files are in the folder of the certificates, and the kubelet makes them where neither is there.
     fn is_own(&self) -> bool {
         !self.bootstraps && self.certificate.is_empty() && self.key.is_empty()
@@ -141,8 +147,13 @@ pub(super) fn early_authority(start: &Start<'_>, found: &mut StartExamination) {
         let rule = file("authentication.x509.clientCAFile", path, refusal.text);
         found.stop(Stage::Dependencies, (rule, refusal.certainty));
     } else if is_early && facts.files.is_some_and(|files| files.get(path).is_none()) {
-        found.skip("a file of authorities that cannot be used", "the file of clientCAFile");
+        skip_authority(path, found);
     }
+}
+
+fn skip_authority(path: &str, found: &mut StartExamination) {
+    let what = "a file of authorities that cannot be used";
+    found.skip_of(what, "the file of clientCAFile", [path.to_owned()]);
 }
 
 /// Returns the error of a file with authorities.
@@ -176,7 +187,7 @@ pub(super) fn users(start: &Start<'_>, found: &mut StartExamination) {
             found.stop(Stage::Run, (rule, refusal.certainty));
         }
         if files.get(path).is_none() {
-            found.skip("a file of authorities that cannot be used", "the file of clientCAFile");
+            skip_authority(path, found);
         }
     }
     // A kubelet that runs has started with a client, or needs none, which its command line may not show.
@@ -245,6 +256,7 @@ pub(super) fn certificate(start: &Start<'_>, found: &mut StartExamination) {
         let by = if serving.is_own() { "cert-dir" } else { "tlsCertFile" };
         stop(by, &certificate, refusal.after(words));
     } else if [&certificate, &key].iter().any(|path| files.get(path).is_none()) {
-        found.skip("a serving certificate that cannot be loaded", "the files of the certificate");
+        let what = "a serving certificate that cannot be loaded";
+        found.skip_of(what, "the files of the certificate", [certificate, key]);
     }
 }

@@ -169,6 +169,15 @@ impl KubeletStart {
         self.starts = None;
     }
 
+    /// Leaves the start open for a check that was skipped, and that the start before the change does not make.
+    pub fn doubt_new_checks(&mut self, before: &StartExamination) {
+        let new = self.not_examined.iter().find(|it| !it.is_also_of(before));
+        if let Some(NotExamined { what, fact, .. }) = new.cloned() {
+            self.findings.push((StartFinding::NewCheck { what, fact }, None));
+            self.starts = None;
+        }
+    }
+
     /// Adds what the kubelet has written before the problem that ends its start.
     pub fn add_writes(&mut self, written: &[StartWrite]) {
         for (finding, _) in &mut self.findings {
@@ -319,19 +328,20 @@ pub(super) fn examine_start(
 ) -> StartExamination {
     let object = snapshot.node.value();
     let mut machine = Machine::of_host(&snapshot.host);
-    if let Some(object) = object {
-        for (name, amount) in object.status.capacity.iter() {
-            if !machine.capacity.contains(name) {
-                // The kubelet counts CPUs in thousandths, and so does it write them.
-                let amount = match name {
-                    ResourceName::Cpu => {
-                        Quantity::from_milli(amount.milli_value(), Format::DecimalSi)
-                    }
-                    _ => amount.clone(),
-                };
-                machine.capacity.insert(name.clone(), amount);
-            }
+    let reported = object.into_iter().flat_map(|object| object.status.capacity.iter());
+    let mut given = overrides.capacity.clone();
+    for (name, amount) in reported {
+        if !machine.capacity.contains(name) && !given.contains(name) {
+            given.insert(name.clone(), amount.clone());
         }
+    }
+    for (name, amount) in given.iter() {
+        // The kubelet counts CPUs in thousandths, and so does it write them.
+        let amount = match name {
+            ResourceName::Cpu => Quantity::from_milli(amount.milli_value(), Format::DecimalSi),
+            _ => amount.clone(),
+        };
+        machine.capacity.insert(name.clone(), amount);
     }
     let tree = snapshot.cgroups.value();
     let version = overrides.cgroup_version.or_else(|| tree?.layout.version());
@@ -353,6 +363,7 @@ pub(super) fn examine_start(
         machine: Some(machine),
         state_files: snapshot.state_files.as_ref(),
         masked_by: on_disk.masked_by.as_deref(),
+        is_unit_assumed: on_disk.is_unit_assumed,
         removes: &on_disk.removes,
         missing_paths: Some(&missing),
         files: snapshot.start_files.value(),

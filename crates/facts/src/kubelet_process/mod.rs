@@ -49,6 +49,8 @@ pub struct StoppedKubelet {
     pub masked_by: Option<String>,
     /// The files that its unit removes before each start.
     pub removes: Vec<String>,
+    /// Its unit was not found: the command line is that of the packages' unit.
+    pub is_unit_assumed: bool,
 }
 
 /// A kubelet that runs.

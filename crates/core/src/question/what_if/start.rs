@@ -77,6 +77,8 @@ pub fn start(before: &NodeState, after: &mut NodeState, reboots: bool, basis: &m
         } else if let Some(unknown) = state_change(before, after) {
             start.starts = None;
             start.findings.push((unknown, None));
+        } else {
+            start.doubt_new_checks(&before.examined());
         }
     }
     let findings = start.findings.into_iter().map(|(finding, source): (StartFinding, _)| {
@@ -105,7 +107,8 @@ pub(super) fn take_driver(before: &NodeState, after: &mut NodeState, basis: &mut
         Some(runtime) => Some(runtime.version.clone()),
         None => reported.and_then(|it| RuntimeVersion::of_node(&it.container_runtime_version)),
     };
-    match version.as_ref().and_then(RuntimeVersion::tells_driver) {
+    let tells = version.as_ref().and_then(RuntimeVersion::tells_driver);
+    match tells {
         Some(true) => {
             after.put_cgroup_driver(was.cgroup_driver);
             basis.assume(
@@ -115,9 +118,14 @@ pub(super) fn take_driver(before: &NodeState, after: &mut NodeState, basis: &mut
             );
         }
         Some(false) => {}
-        None if after.snapshot.runtime.has_failed() => {
-            let text = "whether cgroupDriver counts: the driver that the container runtime reports goes before it, and it did \
-                        not answer";
+        None if after.snapshot.runtime.has_failed() || version.is_none() => {
+            let why = match after.snapshot.runtime.has_failed() {
+                true => "it did not answer",
+                false => "its version is not known",
+            };
+            let text = format!(
+                "whether cgroupDriver counts: the driver that the container runtime reports goes before it, and {why}"
+            );
             basis.lack(Missing::new(MissingFact::CgroupDriver, text));
         }
         None => basis.assume(

@@ -72,6 +72,7 @@ impl NodeState {
         if let Some(file) = overrides.node_file.take() {
             snapshot.node = Lookup::found(file.file, file.object);
         }
+        overrides.put_capacity(&mut snapshot);
         let elsewhere = leave_own_pods(&mut snapshot);
         let mut config = config_source(&snapshot);
         overrides.set_fields(&mut config)?;
@@ -134,10 +135,12 @@ impl NodeState {
             self.remove_state_files(&examination.removed);
         }
         if examination.problems.is_empty() && examination.config.is_object() {
-            // Where no file was read, there are no thresholds.
-            if let (Some(fields), Some(effective)) =
-                (Arc::make_mut(&mut examination.config).as_object_mut(), &examination.effective)
-            {
+            // Where no file was read, there are no thresholds; of an unknown configuration, the default ones are assumed.
+            if let (Some(fields), Some(effective), false) = (
+                Arc::make_mut(&mut examination.config).as_object_mut(),
+                &examination.effective,
+                self.has_assumed_config,
+            ) {
                 fields
                     .entry("evictionHard")
                     .or_insert_with(|| serde_json::json!(effective.eviction_hard));
