@@ -177,7 +177,18 @@ fn read_files(
 ) -> Result<ConfigSource, KubeletFileError> {
     let mut config = ConfigSource::default();
     if let Some(file) = file {
-        let (mut value, mut content) = first_document(file, files.read(file)?, notes)?;
+        let bytes = files.read(file)?;
+        let (mut value, mut content) = match first_document(file, bytes.clone(), notes) {
+            Err(error) if matches!(files, Files::Named) => {
+                let content = ConfigContent::of(&bytes);
+                if !matches!(content, ConfigContent::Broken(_) | ConfigContent::Empty) {
+                    return Err(error);
+                }
+                config.refused = Some(DescribeError::Undecoded(error.to_string()));
+                (Value::Object(serde_json::Map::new()), content)
+            }
+            read => read?,
+        };
         config.source = Some(Source::File);
         if value.get("kubeletconfig").is_some_and(Value::is_object) {
             // The answer of `/configz`.
@@ -192,7 +203,7 @@ fn read_files(
                 return Err(error);
             }
             // What the kubelet makes of the operator's files is answered.
-            config.refused = Some(DescribeError::Undecoded(error.to_string()));
+            config.refused.get_or_insert_with(|| DescribeError::Undecoded(error.to_string()));
             if value.is_null() {
                 value = Value::Object(serde_json::Map::new());
             }
