@@ -77,10 +77,11 @@ impl Args {
         });
         let end = traces.and_then(|traces| preemption_cause(&traces, &pod));
         let node = spec.node_in_question(!files.events.is_empty(), false);
-        let report = match spec.snapshot.is_some() || node.has_root() {
-            true => self.report(&pod),
-            false => Err(Failure::missing(anyhow!("only files were read"))
+        let only_files = spec.snapshot.is_none() && !node.has_root();
+        let report = match only_files && self.sources.pods.is_empty() {
+            true => Err(Failure::missing(anyhow!("only files were read"))
                 .hint("--live asks this machine as well")),
+            false => self.report(&pod, only_files),
         };
         let answer = PodWhy::of(end, report)?;
         let flags = self.sources.of_commands();
@@ -100,9 +101,11 @@ impl Args {
         })
     }
 
-    /// Asks the node about the pod.
-    fn report(&self, pod: &PodSelector) -> Result<PodReport, Failure> {
-        let live = gather_node(&self.sources, &self.node, node_checks_needs(), &[])?;
+    /// Asks the node about the pod, or the files that describe it alone.
+    fn report(&self, pod: &PodSelector, only_files: bool) -> Result<PodReport, Failure> {
+        let mut needs = node_checks_needs();
+        needs.only_on_node &= !only_files;
+        let live = gather_node(&self.sources, &self.node, needs, &[])?;
         let compared = Compared::of(live, Selection::default())?;
         let is_stored = self.sources.snapshot.is_some();
         pod_report(&compared, &pod.to_string(), is_stored)

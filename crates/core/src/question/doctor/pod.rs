@@ -132,14 +132,13 @@ pub(super) fn report(
         Subject::Node => finding.severity == Severity::Error && finding.topic == Topic::RunsPods,
         _ => false,
     };
+    let about = findings.iter().filter(is_about).cloned();
+    let mut findings: Vec<Finding> = page.findings.into_iter().chain(about).collect();
+    findings.sort_by_key(|it| (it.severity, it.subject == Subject::Node));
     Ok(PodReport {
         uid: effective_uid(pod).to_owned(),
         items: page.rows,
-        findings: page
-            .findings
-            .into_iter()
-            .chain(findings.iter().filter(is_about).cloned())
-            .collect(),
+        findings,
         basis: page.basis,
         pod: name,
     })
