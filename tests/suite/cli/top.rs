@@ -1,5 +1,6 @@
 //! `kq top`: frames, recordings, and the terminal, which is whole again however kq ends.
 
+use super::agreement::changed;
 use super::fake_node::FakeNode;
 use super::{kq, matches, repository};
 use kq_core::question::top::{PlannedShares, TopOptions, frame};
@@ -12,7 +13,7 @@ use ratatui_core::layout::Rect;
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
-use serde_json::Value;
+use serde_json::{Value, json};
 use snapbox::Data;
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -140,6 +141,17 @@ fn panels_are_the_answers_of_their_commands() {
         assert_eq!(plain.code, 0, "{}", plain.text());
         assert!(plain.stdout.lines().count() > 2, "{}", plain.stdout);
     }
+}
+
+#[test]
+fn a_panel_without_any_answer_is_missing() {
+    let folder = changed(|node| {
+        node["pods"] = json!({"found": null, "tried": [{"source": "X", "reason": "refused"}]});
+    });
+    let plain = kq("top --plain --panel eviction --snapshot s.json").within(folder.path()).run();
+    assert_eq!(plain.code, 3, "{}", plain.text());
+    let told = "unavailable: the pods of the node are unknown: X: refused";
+    assert_eq!(plain.stdout.lines().nth(1), Some(told), "{}", plain.text());
 }
 
 #[test]

@@ -334,19 +334,20 @@ fn text(snapshot: &Snapshot, panel: Panel, options: &TopOptions) -> Result<Strin
                     stats_file: None,
                     is_stored: options.is_stored,
                 };
-                match eviction_rank(&node, &question) {
-                    Ok(rank) => rank_view::table(&rank),
-                    Err(failure) => {
-                        Doc::of_line(format!("{}: {}", signal.as_str(), failure.reason()))
-                    }
-                }
+                (signal, eviction_rank(&node, &question))
             };
+            let ranks = RANKED.map(rank);
+            let is_ranked = ranks.iter().any(|(_, rank)| rank.is_ok());
             let mut doc = Doc::default();
-            for (at, signal) in RANKED.into_iter().enumerate() {
+            for (at, (signal, rank)) in ranks.into_iter().enumerate() {
                 if at > 0 {
                     doc.blank();
                 }
-                doc.add(rank(signal));
+                match rank {
+                    Ok(rank) => doc.add(rank_view::table(&rank)),
+                    Err(failure) if !is_ranked => return Err(failure),
+                    Err(failure) => doc.line(format!("{}: {}", signal.as_str(), failure.reason())),
+                }
             }
             doc
         }
