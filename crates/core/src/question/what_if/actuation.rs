@@ -182,6 +182,7 @@ fn runs(about: &AdmissionNode, pod: &Pod, container: &Container) -> bool {
     let mut all = status.containers_and_init();
     match all.find(|it| it.name == container.name) {
         Some(status) => status.state.waiting.is_none() && status.state.terminated.is_none(),
+        None if status.phase == "Pending" && status.container_statuses.is_empty() => false,
         None => {
             !pod.spec.init_containers.iter().any(|it| it.name == container.name)
                 || container.restarts_always()
