@@ -15,7 +15,7 @@ use kq_facts::resize::pending_resize;
 use kq_facts::workloads::pod_id;
 use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::manifest::LoadedPod;
-use kq_k8s::pod::{Pod, ResourceName};
+use kq_k8s::pod::{Pod, ResourceList, ResourceName, ResourceRequirements};
 use kq_k8s::qos::{QosClass, effective_qos_class};
 use kq_k8s::resources::kubelet_request;
 use std::cmp::Reverse;
@@ -182,10 +182,35 @@ fn asked(before: &NodeState, after: &NodeState, pods: &[String]) -> Result<Vec<A
         if let (true, Some(was), Some(wanted)) = (is_new, of(before, id), of(after, id)) {
             let allocated = node.allocated_pods().into_iter().find(|pod| pod_id(pod) == *id);
             let allocated = allocated.unwrap_or(&was.pod).clone();
+            // The kubelet does not look at it (`handlePodResourcesResize`).
+            if has_same_resources(&allocated, &wanted.pod) {
+                continue;
+            }
             all.push(Asked { id: id.clone(), was, allocated, wanted });
         }
     }
     Ok(all)
+}
+
+/// Returns true if two states of a pod have the same amounts of all that can be resized.
+fn has_same_resources(one: &Pod, other: &Pod) -> bool {
+    let are_same = |one: &ResourceList, other: &ResourceList| {
+        [ResourceName::Cpu, ResourceName::Memory].iter().all(|name| {
+            match (one.get(name), other.get(name)) {
+                (Some(one), Some(other)) => one.compare(other).is_eq(),
+                (one, other) => one.is_none() && other.is_none(),
+            }
+        })
+    };
+    let all = |pod: &'_ Pod| -> Vec<ResourceRequirements> {
+        let containers = pod.spec.containers_and_init().map(|it| it.resources.clone());
+        containers.chain(pod.spec.resources.clone()).collect()
+    };
+    let (one, other) = (all(one), all(other));
+    one.len() == other.len()
+        && one.iter().zip(&other).all(|(one, other)| {
+            are_same(&one.requests, &other.requests) && are_same(&one.limits, &other.limits)
+        })
 }
 
 /// Replaces a pod of a node.
