@@ -150,7 +150,8 @@ impl Transition<'_> {
                             Some(StoppedContainers::of(pod, RestartCause::Replaced, names(pod)))
                         }
                         () if pod.metadata.deletion_timestamp.is_some() => end.stopped.clone(),
-                        () if self.reboots => {
+                        // The pod after the boot is another one, or there is none.
+                        () if self.reboots && !end.stopped.as_ref().is_some_and(ends_pod) => {
                             let all = lasting_containers(pod).map(|it| it.name.clone()).collect();
                             Some(StoppedContainers::of(pod, RestartCause::Reboot, all))
                         }
@@ -437,6 +438,11 @@ fn put_resize(outcome: &mut PodOutcome, answer: &ResizeAnswer) {
         }
         ResizeAnswer::Pending { .. } | ResizeAnswer::Allocated(Actuation::Failed { .. }) => {}
     }
+}
+
+/// Returns true if the pod as a whole ends, and not its containers alone.
+fn ends_pod(stopped: &StoppedContainers) -> bool {
+    matches!(stopped.cause, RestartCause::NewUid | RestartCause::NoManifest)
 }
 
 /// What the new UIDs of static pods rest on.
