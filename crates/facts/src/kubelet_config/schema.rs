@@ -192,8 +192,8 @@ pub fn path_parts(path: &str) -> (Vec<&str>, bool) {
         // Below a field that has nothing below it: the strict reader reports it.
         parts.push(rest);
     }
-    let is_text =
-        matches!(kind_here, Kind::Text | Kind::Duration | Kind::DurationOrNumber | Kind::Amount);
+    // A number of nanoseconds is another one than the same text.
+    let is_text = matches!(kind_here, Kind::Text | Kind::Duration | Kind::Amount);
     (parts, is_text && rest.is_empty())
 }
 
