@@ -7,7 +7,8 @@
 use super::rule::{ProbeRule, SlowStart};
 use super::{Found, Probed};
 use crate::injected::is_proxy;
-use kq_k8s::pod::{Probe, ProbeType};
+use crate::resolve_port;
+use kq_k8s::pod::{Container, Handler, Probe, ProbeType};
 
 /// A container that is killed earlier than this after its start may well not be up yet.
 const SLOW_START_SECONDS: i64 = 60;
@@ -65,6 +66,16 @@ pub(super) fn findings(probed: &Probed<'_>) -> Vec<Found> {
     findings
 }
 
+/// Returns true if a probe names a port that the container does not have: the kubelet ignores its result.
+fn has_no_port(container: &Container, probe: &Probe) -> bool {
+    let port = match probe.handler() {
+        Some(Handler::HttpGet(get)) => &get.port,
+        Some(Handler::TcpSocket(socket)) => &socket.port,
+        Some(Handler::Exec(_) | Handler::Grpc(_)) | None => return false,
+    };
+    resolve_port(port, &container.ports).is_err()
+}
+
 /// Finds containers that are killed too soon after their start.
 fn slow_start(probed: &Probed<'_>) -> Option<Found> {
     if !probed.has_verdict {
@@ -75,6 +86,9 @@ fn slow_start(probed: &Probed<'_>) -> Option<Found> {
         (None, Some(liveness)) => (ProbeType::Liveness, liveness, SLOW_START_SECONDS),
         (None, None) => return None,
     };
+    if has_no_port(probed.container, probe) {
+        return None;
+    }
     let Verdict { earliest, latest, .. } = Verdict::of(probe);
     let start = SlowStart {
         earliest_seconds: earliest,
