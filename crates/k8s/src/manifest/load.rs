@@ -33,7 +33,7 @@ pub fn load(file: &str, bytes: &[u8]) -> Loaded {
         Ok(text) => read_text(&text, &place, &mut loaded),
         Err(kind) => loaded.problems.push(of_file(&place, kind)),
     }
-    loaded.count_custom_resources(&place);
+    loaded.count_others(&place);
     loaded
 }
 
@@ -308,30 +308,47 @@ pub struct Loaded {
 }
 
 impl Loaded {
-    /// Counts the custom resources next to the pods of a file. Without any pod, the first one is a problem: it is what the
-    /// file was named for.
-    fn count_custom_resources(&mut self, place: &Place) {
-        let mut custom = Vec::new();
-        self.notes.retain(|note| match &note.kind {
-            NoteKind::CustomResource(object) => {
-                custom.push((note.document, note.item, object.clone()));
-                false
-            }
-            _ => true,
-        });
-        let count = custom.len();
-        let Some((document, item, first)) = custom.first().cloned() else { return };
+    /// Counts the objects next to the pods of a file in one note. Without any pod, the first custom resource is a problem: it is
+    /// what the file was named for.
+    fn count_others(&mut self, place: &Place) {
+        let is_custom = |note: &Note| matches!(note.kind, NoteKind::CustomResource(_));
         if self.pods.is_empty() {
-            let kind = ProblemKind::UnknownKind { kind: first.kind.clone() };
-            let problem = place.problem(Some(first), kind);
-            self.problems.push(Problem { document, item, ..problem });
+            let first = self.notes.iter().find(|note| is_custom(note)).cloned();
+            self.notes.retain(|note| !is_custom(note));
+            if let Some(Note { document, item, kind: NoteKind::CustomResource(first), .. }) = first
+            {
+                let kind = ProblemKind::UnknownKind { kind: first.kind.clone() };
+                let problem = place.problem(Some(first), kind);
+                self.problems.push(Problem { document, item, ..problem });
+            }
             return;
         }
-        let mut kinds: Vec<String> = custom.into_iter().map(|(.., object)| object.kind).collect();
+        let is_other = |note: &Note| matches!(note.kind, NoteKind::NoPods(_)) || is_custom(note);
+        let (others, notes) = std::mem::take(&mut self.notes).into_iter().partition(is_other);
+        self.notes = notes;
+        let others: Vec<Note> = others;
+        let custom = others.iter().filter(|note| is_custom(note)).count();
+        if (custom, others.len()) == (0, 1) {
+            self.notes.extend(others);
+            return;
+        }
+        let mut kinds: Vec<String> = others
+            .iter()
+            .filter_map(|note| match &note.kind {
+                NoteKind::NoPods(object) | NoteKind::CustomResource(object) => {
+                    Some(object.kind.clone())
+                }
+                _ => None,
+            })
+            .collect();
         kinds.sort_unstable();
         kinds.dedup();
-        let kind = NoteKind::CustomResources { count, kinds };
-        self.notes.push(Note { file: Arc::clone(&place.file), document: None, item: None, kind });
+        let count = others.len();
+        self.notes.extend(others.into_iter().next().map(|first| Note {
+            item: None,
+            kind: NoteKind::Others { count, custom, kinds },
+            ..first
+        }));
     }
 
     /// Keeps what the kubelet takes of a file in its folder of manifests, and returns the rest: it decodes the first document,
@@ -450,10 +467,12 @@ pub enum NoteKind {
     NoPods(Object),
     /// A custom resource, which kq does not know.
     CustomResource(Object),
-    /// The custom resources of a file, apart from its pods.
-    CustomResources {
+    /// The other objects of a file, apart from its pods.
+    Others {
         /// How many.
         count: usize,
+        /// How many of them are custom resources.
+        custom: usize,
         /// Their kinds, each once.
         kinds: Vec<String>,
     },
@@ -481,15 +500,22 @@ pub enum NoteKind {
 
 impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_place(f, &self.file, self.document, self.item)?;
+        // The others of a file are not those of its first document alone.
+        let document = self.document.filter(|_| !matches!(self.kind, NoteKind::Others { .. }));
+        write_place(f, &self.file, document, self.item)?;
         match &self.kind {
             NoteKind::NoPods(object) => write!(f, "{object} carries no pods"),
             NoteKind::CustomResource(object) => write!(f, "{object} is passed over"),
-            NoteKind::CustomResources { count: 1, kinds } => {
-                write!(f, "1 custom resource is passed over: {}", kinds.join(", "))
-            }
-            NoteKind::CustomResources { count, kinds } => {
-                write!(f, "{count} custom resources are passed over: {}", kinds.join(", "))
+            NoteKind::Others { count, custom, kinds } => {
+                match (count, custom) {
+                    (1, _) => f.write_str("1 custom resource is passed over: ")?,
+                    (_, 0) => write!(f, "{count} objects carry no pods: ")?,
+                    _ if count == custom => {
+                        write!(f, "{count} custom resources are passed over: ")?;
+                    }
+                    _ => write!(f, "{count} objects are passed over: ")?,
+                }
+                f.write_str(&kinds.join(", "))
             }
             NoteKind::EmptyList { kind } => write!(f, "{kind:?} has no items"),
             NoteKind::DuplicateKey { key, position } => {
