@@ -194,6 +194,24 @@ impl StartExamination {
     pub fn first(&self) -> Option<&StartProblem> {
         self.problems.first()
     }
+
+    /// Names the file that an operator changes where it is to take the place of one on the node. The kubelet's words have the
+    /// path on the node.
+    pub fn name_file(&mut self, path: &str, file: &str) {
+        let of_fixes = self.problems.iter_mut().filter_map(|problem| match &mut problem.fix {
+            Some(Worded(Fix::WriteConfig { path } | Fix::CorrectFile { path })) => Some(path),
+            _ => None,
+        });
+        let of_warnings = self.warnings.iter_mut().filter_map(|warning| match warning {
+            StartWarning::Lenient { path, .. }
+            | StartWarning::UnknownField { path, .. }
+            | StartWarning::OtherCase { path, .. } => Some(path),
+            _ => None,
+        });
+        for it in of_fixes.chain(of_warnings).filter(|it| it.as_str() == path) {
+            file.clone_into(it);
+        }
+    }
 }
 
 /// A fatal problem.

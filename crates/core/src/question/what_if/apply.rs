@@ -155,6 +155,7 @@ pub fn apply(
                 state.on_disk.drop_ins.push(ConfigText { path: file.clone(), content });
             } else {
                 state.on_disk.file = Some(ConfigText { path, content });
+                state.new_config = Some(file.clone());
                 state.has_assumed_config = false;
                 state.overrides.assumed_config = None;
             }

@@ -37,7 +37,10 @@ pub fn start(before: &NodeState, after: &mut NodeState, reboots: bool, basis: &m
             _ => "the kubelet starts with this configuration".to_owned(),
         });
     }
-    let examination = after.start();
+    let mut examination = after.start();
+    if let (Some(new), Some(old)) = (&after.new_config, &after.on_disk.file) {
+        examination.name_file(&old.path, new);
+    }
     take_driver(before, after, basis);
     if after.has_assumed_config {
         let with_defaults = match examination.first() {

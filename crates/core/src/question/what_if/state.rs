@@ -34,6 +34,8 @@ pub struct NodeState {
     pub overrides: Overrides,
     /// The input of the kubelet's next start.
     pub on_disk: ConfigOnDisk,
+    /// The file that takes the place of the configuration, as it was named.
+    pub new_config: Option<String>,
     /// A configuration was found or given, whatever single options say.
     knows_config: bool,
     /// No configuration was found, so the defaults apply.
@@ -86,6 +88,7 @@ impl NodeState {
             snapshot,
             overrides: Overrides::default(),
             on_disk,
+            new_config: None,
             knows_config,
             has_assumed_config: false,
             unread: Vec::new(),
