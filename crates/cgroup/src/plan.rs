@@ -244,25 +244,47 @@ pub enum PlanError {
     Enforce(#[from] EnforceError),
 }
 
+/// The pods of a plan: those with cgroups, and those that have ended.
+#[derive(Clone, Debug)]
+pub struct PlanPods<'p> {
+    active: Vec<&'p Pod>,
+    ended: Vec<&'p Pod>,
+}
+
+impl<'p> PlanPods<'p> {
+    /// Takes pods, of which those have ended that are not active.
+    pub fn of(pods: &'p [LoadedPod], is_active: impl Fn(&Pod) -> bool) -> Self {
+        let (active, ended) =
+            pods.iter().map(|loaded| &*loaded.pod).partition(|pod| is_active(pod));
+        Self { active, ended }
+    }
+}
+
+impl<'p, P: AsRef<[LoadedPod]> + ?Sized> From<&'p P> for PlanPods<'p> {
+    /// Takes pods of which the phase alone is known.
+    fn from(pods: &'p P) -> Self {
+        Self::of(pods.as_ref(), |pod| !pod.status.has_ended())
+    }
+}
+
 /// Plans the cgroups of a node for pods.
 /// Fails where the kubelet stops or panics because of the node's configuration.
 pub fn plan<'p>(
-    pods: &'p [LoadedPod],
+    pods: impl Into<PlanPods<'p>>,
     node: &NodeConfig,
     runtimes: impl Into<Runtimes>,
 ) -> Result<Plan<'p>, PlanError> {
-    plan_with(pods, node, CgroupSettings::of(node), runtimes.into())
+    plan_with(pods.into(), node, CgroupSettings::of(node), runtimes.into())
 }
 
 /// Plans with settings that the node need not have now.
 pub(crate) fn plan_with<'p>(
-    pods: &'p [LoadedPod],
+    pods: PlanPods<'p>,
     node: &NodeConfig,
     settings: CgroupSettings,
     runtimes: Runtimes,
 ) -> Result<Plan<'p>, PlanError> {
-    let (active, ended): (Vec<&Pod>, Vec<&Pod>) =
-        pods.iter().map(|loaded| &*loaded.pod).partition(|pod| is_active(pod));
+    let PlanPods { active, ended } = pods;
     let planner = Planner { node, settings, runtimes };
     let mut warnings = Vec::new();
     let mut roots = planner.kubepods(&active, &mut warnings)?;
@@ -370,10 +392,6 @@ pub fn select(cgroups: &mut Vec<PlannedCgroup<'_>>, selection: &Selection) {
             !cgroup.children.is_empty()
         }
     });
-}
-
-fn is_active(pod: &Pod) -> bool {
-    !pod.status.has_ended()
 }
 
 /// Returns `NAMESPACE/NAME`.

@@ -205,6 +205,14 @@ impl<'a> NodePods<'a> {
         uids.map(|uid| (*uid).to_owned()).collect()
     }
 
+    /// Returns true if a pod counts: it has a cgroup, and its requests are added up. Without a UID, its phase decides.
+    pub fn is_active(&self, pod: &Pod) -> bool {
+        match effective_uid(pod) {
+            "" => !pod.status.has_ended(),
+            uid => matches!(self.standing_of(uid, pod), Standing::Active(_)),
+        }
+    }
+
     /// Returns true if an answer of the runtime, which is missing, might change the activity of a pod.
     pub fn depends_on_runtime(&self, uid: &str) -> bool {
         if self.running.is_some() {

@@ -1,5 +1,6 @@
 //! `kq cgroup shares`
 
+use super::agreement::changed;
 use super::{folder_with, kq, repository};
 use serde_json::{Value, json};
 use snapbox::str;
@@ -389,4 +390,47 @@ fn exclusive_cpus_that_are_not_there_are_given_to_nobody() {
         ran.text()
     );
     assert!(!ran.stdout.contains("yes"), "{}", ran.text());
+}
+
+/// The UID of a pod of the example node.
+const REPORT: &str = "62510ad2-d99b-42f5-8b14-156fabecb8f7";
+
+fn report(node: &mut Value) -> &mut Value {
+    let pods = node["pods"]["found"]["value"]["pods"].as_array_mut().expect("pods");
+    let own = pods.iter_mut().find(|it| it["pod"]["metadata"]["name"] == "report-week");
+    &mut own.expect("the pod")["pod"]
+}
+
+fn cgroups(node: &mut Value) -> &mut serde_json::Map<String, Value> {
+    node["cgroups"]["found"]["value"]["cgroups"].as_object_mut().expect("cgroups")
+}
+
+#[test]
+fn a_pod_has_a_cgroup_as_long_as_the_kubelet_counts_it() {
+    // It is in a final phase, and a container runs.
+    let stopping = changed(|node| report(node)["status"]["phase"] = json!("Failed"));
+    // It was deleted, and nothing of it is left in the runtime and in the kernel.
+    let gone = changed(|node| {
+        report(node)["metadata"]["deletionTimestamp"] = json!("2026-11-22T03:06:30Z");
+        cgroups(node).retain(|path, _| !path.contains(REPORT));
+        cgroups(node)["/kubepods/burstable"]["cpu.weight"] = json!("75\n");
+        let runtime = &mut node["runtime"]["found"]["value"];
+        for (list, uid) in [("sandboxes", "uid"), ("containers", "podUid")] {
+            let list = runtime[list]["found"]["value"].as_array_mut().expect("a list");
+            list.retain(|it| it[uid] != REPORT);
+        }
+    });
+    for (name, folder, counts) in [("stopping", stopping, true), ("gone", gone, false)] {
+        let run = |line: &str| kq(&format!("{line} --snapshot s.json")).within(folder.path()).run();
+        let diff: Value = serde_json::from_str(&run("cgroup diff -o json").stdout).expect("JSON");
+        let items = diff["items"].as_array().expect("items");
+        let differs = items.iter().filter(|it| it["verdict"] != "MATCH");
+        let others: Vec<&Value> = differs.filter(|it| it["pod"] != "checkout-6d5f7").collect();
+        assert!(others.is_empty(), "{name}: {others:?}");
+        for line in ["cgroup plan -o name", "cgroup shares -o name"] {
+            let names = run(line);
+            assert_eq!(names.stdout.contains(REPORT), counts, "{name}: {line}");
+            assert!(!names.stderr.contains("no known pod"), "{name}: {}", names.text());
+        }
+    }
 }

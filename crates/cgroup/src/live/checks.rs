@@ -22,6 +22,7 @@ use kq_facts::cgroup_tree::{CgroupPath, CgroupTree};
 use kq_facts::checkpoint::StateFile;
 use kq_facts::describe::ConfigSource;
 use kq_facts::node_config::{NodeConfig, NodeFact, NodeFacts};
+use kq_facts::node_pods::NodePods;
 use kq_facts::snapshot::Snapshot;
 use kq_facts::workloads::Workloads;
 use kq_k8s::pod::Pod;
@@ -172,8 +173,8 @@ impl<'a> CheckInput<'a> {
 
     /// Walks over the pods that have not ended.
     fn active_pods(&self) -> impl Iterator<Item = &'a Pod> {
-        let ended = |pod: &Pod| pod.status.has_ended();
-        self.pods.iter().copied().filter(move |pod| !ended(pod))
+        let standings = NodePods::of(self.snapshot);
+        self.pods.iter().copied().filter(move |pod| standings.is_active(pod))
     }
 }
 

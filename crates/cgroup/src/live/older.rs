@@ -10,7 +10,7 @@ use crate::live::compare::{KernelValue, Rounding, compare};
 use crate::live::diff::by_path;
 use crate::live::difference::{Difference, Verdict};
 use crate::live::set_by::SetBy;
-use crate::plan::{Plan, PlannedCgroup, Runtimes, plan_with};
+use crate::plan::{Plan, PlanPods, PlannedCgroup, Runtimes, plan_with};
 use crate::settings::{CgroupSettings, MemoryReservationPolicy, SwapBehavior};
 use kq_facts::cgroup_file::CgroupFile;
 use kq_facts::cgroup_name::{CRUN_SUBGROUP, id_in_scope};
@@ -22,7 +22,6 @@ use kq_facts::timestamp::Timestamp;
 use kq_facts::workloads::effective_uid;
 use kq_k8s::feature_gates::{FeatureGates, Gate};
 use kq_k8s::kubelet_rules::KubeletRules;
-use kq_k8s::manifest::LoadedPod;
 use kq_k8s::pod::Pod;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -105,7 +104,7 @@ struct Alternative<'p> {
 pub struct Compared<'a> {
     /// The node as it is configured now.
     pub node: &'a NodeConfig,
-    pub pods: &'a [LoadedPod],
+    pub pods: &'a PlanPods<'a>,
     /// Its low-level runtimes.
     pub runtimes: &'a Runtimes,
     /// How the kernel and systemd round.
@@ -130,7 +129,7 @@ pub fn excuse(found: &mut [Difference<'_>], ages: &Ages, compared: Compared<'_>)
     let settings = others(compared.node, candidates.iter().map(|index| &found[*index]));
     let alternatives = settings.into_iter().filter_map(|(field, settings)| {
         let runtimes = compared.runtimes.clone();
-        let plan = plan_with(compared.pods, compared.node, settings, runtimes).ok()?;
+        let plan = plan_with(compared.pods.clone(), compared.node, settings, runtimes).ok()?;
         Some(Alternative { field, plan })
     });
     for alternative in alternatives {
@@ -367,6 +366,7 @@ mod tests {
     use kq_facts::overrides::Overrides;
     use kq_facts::settings::assign;
     use kq_facts::weight_formula::WeightFormula;
+    use kq_k8s::manifest::LoadedPod;
     use serde_json::json;
 
     /// Returns two pods, each with one container that runs.
@@ -462,7 +462,8 @@ mod tests {
                 driver: node.cgroup_driver,
                 kernel: node.kernel,
             };
-            let compared = Compared { node: &node, pods: &pods, runtimes: &runtimes, rounding };
+            let compared =
+                Compared { node: &node, pods: &(&pods).into(), runtimes: &runtimes, rounding };
             excuse(&mut found, &ages, compared);
             let letter = |it: &Difference<'_>| match it.verdict {
                 Verdict::OlderConfig => 'O',
@@ -493,7 +494,8 @@ mod tests {
                 driver: node.cgroup_driver,
                 kernel: node.kernel,
             };
-            let compared = Compared { node: &node, pods: &pods, runtimes: &runtimes, rounding };
+            let compared =
+                Compared { node: &node, pods: &(&pods).into(), runtimes: &runtimes, rounding };
             excuse(&mut found, &ages, compared);
             assert_eq!(found.len(), 2, "{found:#?}");
             let is_older = |it: &Difference<'_>| it.verdict == Verdict::OlderConfig;

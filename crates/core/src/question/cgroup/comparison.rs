@@ -12,7 +12,7 @@ use kq_cgroup::live::motion::{Census, Confirmed, DriftSet, Motion};
 use kq_cgroup::live::older::{self, Ages};
 use kq_cgroup::live::place::live_cgroups;
 use kq_cgroup::live::set_by::Writers;
-use kq_cgroup::plan::{Plan, Runtimes, plan};
+use kq_cgroup::plan::{Plan, PlanPods, Runtimes, plan};
 use kq_cgroup::report::basis_of;
 use kq_facts::cgroup_mode::CgroupVersion;
 use kq_facts::cgroup_tree::CgroupPath;
@@ -22,6 +22,7 @@ use kq_facts::checkpoint::layout::KnownLayouts;
 use kq_facts::host::Text;
 use kq_facts::node::Node;
 use kq_facts::node_config::NodeConfig;
+use kq_facts::node_pods::NodePods;
 use kq_facts::pod_selector::Selection;
 use kq_facts::resize::{RecordedResizes, RecordedResources, put_effective};
 use kq_facts::timestamp::Timestamp;
@@ -264,8 +265,10 @@ impl Compared {
         let (node, formula) = (&self.settings, self.runtimes.default);
         let knowledge = knowledge(live, node, formula);
         let cpus = assigned_cpus(live);
+        let standings = NodePods::of(&live.snapshot);
+        let counted = |pods| PlanPods::of(pods, |pod| standings.is_active(pod));
         let known = |pods| -> Result<Plan<'_>, Failure> {
-            let mut planned = plan(pods, node, self.runtimes.clone())
+            let mut planned = plan(counted(pods), node, self.runtimes.clone())
                 .map_err(|error| refused(types_config(live), error))?;
             if let Some(state) = &cpus {
                 planned.assign_cpus(state);
@@ -333,7 +336,7 @@ impl Compared {
         if let Some(ages) = Ages::of(live.snapshot.kubelet.value(), pods(), runtime) {
             let compared = older::Compared {
                 node,
-                pods: live.loaded_pods(),
+                pods: &counted(live.loaded_pods()),
                 runtimes: &self.runtimes,
                 rounding: self.rounding(),
             };

@@ -4,7 +4,7 @@ use super::kubepods::knowledge;
 use kq_answer::origin::Origin;
 use kq_answer::{Basis, Failure, Warning, WarningCode};
 use kq_cgroup::knowledge::Knowledge;
-use kq_cgroup::plan::{Plan, PlanError, Runtimes, plan, select};
+use kq_cgroup::plan::{Plan, PlanError, PlanPods, Runtimes, plan, select};
 use kq_cgroup::report::basis_of;
 use kq_cgroup::view::unknown_facts;
 use kq_facts::cgroup_tree::CgroupTree;
@@ -12,13 +12,14 @@ use kq_facts::live::tree_failure;
 use kq_facts::lookup::{Lookup, Sourced};
 use kq_facts::node::Node;
 use kq_facts::node_config::NodeConfig;
+use kq_facts::node_pods::NodePods;
 use kq_facts::pod_selector::Selection;
 use kq_facts::workloads::effective_uid;
 use kq_k8s::defaults::{apply_api_defaults, apply_priority};
 use kq_k8s::manifest::{Loaded, LoadedPod};
 use kq_k8s::pod::Pod;
 use kq_k8s::priority::mark_static;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Pods and their node.
 #[derive(Clone, Debug)]
@@ -30,6 +31,8 @@ pub struct PlanInput {
     pods: Vec<LoadedPod>,
     /// The pods with the resources that their specs ask for, where the kubelet has allocated others; else empty.
     desired: Vec<LoadedPod>,
+    /// The UIDs of those that have ended.
+    ended: BTreeSet<String>,
     /// The command line sets fields of the configuration.
     is_typed: bool,
     /// What is assumed of pods that are being resized.
@@ -84,6 +87,7 @@ impl PlanInput {
         let is_incomplete = !node.refused_config().is_empty();
         let knowledge = Knowledge::default().without(node.refused_fields());
         let is_typed = types_config(node);
+        let ended = ended(node, &loaded.pods);
         let node = node.settings()?.clone();
         if !options.has_files {
             let text = "no FILE is given: planned without pods (- reads standard input)";
@@ -111,6 +115,7 @@ impl PlanInput {
             runtimes,
             pods: loaded.pods,
             desired: Vec::new(),
+            ended,
             is_typed,
             assumed: Vec::new(),
             is_incomplete,
@@ -161,6 +166,7 @@ impl PlanInput {
             node: settings,
             left_out: live.left_out.clone(),
             runtimes,
+            ended: ended(live, &pods),
             pods,
             desired,
             is_typed: types_config(live),
@@ -210,8 +216,12 @@ impl PlanInput {
 
     /// Plans the cgroups.
     pub fn plan(&self) -> Result<Plan<'_>, Failure> {
+        let is_active = |pod: &Pod| match effective_uid(pod) {
+            "" => !pod.status.has_ended(),
+            uid => !self.ended.contains(uid),
+        };
         let planned = |pods| {
-            plan(pods, &self.node, self.runtimes.clone())
+            plan(PlanPods::of(pods, is_active), &self.node, self.runtimes.clone())
                 .map_err(|error| refused(self.is_typed, error))
         };
         let mut made = planned(&self.pods)?;
@@ -251,6 +261,13 @@ impl PlanInput {
         basis.assume_all(self.assumed.iter().cloned());
         basis
     }
+}
+
+/// Returns the UIDs of the pods that have ended.
+fn ended(node: &Node, pods: &[LoadedPod]) -> BTreeSet<String> {
+    let standings = NodePods::of(&node.snapshot);
+    let ended = pods.iter().map(|loaded| &loaded.pod).filter(|pod| !standings.is_active(pod));
+    ended.map(|pod| effective_uid(pod).to_owned()).collect()
 }
 
 /// Keeps the pods of the node.

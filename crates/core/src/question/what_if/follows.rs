@@ -18,6 +18,7 @@ use kq_facts::kubelet_config::{EvictionThreshold, Signal};
 use kq_facts::node::Node;
 use kq_facts::node_config::NodeConfig;
 use kq_facts::node_object::NodeObject;
+use kq_facts::node_pods::NodePods;
 use kq_image_gc::plan::{Trigger, names};
 use kq_k8s::duration::GoDuration;
 use kq_k8s::feature_gates::Gate;
@@ -170,10 +171,12 @@ impl Transition<'_> {
 
     /// Returns the requests of the remaining pods.
     fn requested(&self, name: &ResourceName, lost: &BTreeSet<&str>) -> Quantity {
-        let pods = self.after.state.snapshot.pods.value().into_iter().flat_map(|it| &it.pods);
+        let snapshot = &self.after.state.snapshot;
+        let standings = NodePods::of(snapshot);
+        let pods = snapshot.pods.value().into_iter().flat_map(|it| &it.pods);
         let pods = pods
             .map(|loaded| &*loaded.pod)
-            .filter(|pod| !lost.contains(qualified(pod).as_str()) && !pod.status.has_ended());
+            .filter(|pod| !lost.contains(qualified(pod).as_str()) && standings.is_active(pod));
         if name.as_str() == "pods" {
             let count = i64::try_from(pods.count()).unwrap_or(i64::MAX);
             return Quantity::from_units(count, Format::DecimalSi);
