@@ -10,6 +10,7 @@ use crate::node::NodePart;
 use crate::plan::{Owner, Plan, PlannedCgroup, last_element};
 use kq_answer::{Basis, Missing, MissingFact, Warning, WarningCode, answer};
 use kq_facts::cgroup_tree::CgroupPath;
+use kq_facts::workloads::effective_uid;
 use kq_k8s::pod::{Container, ResourceName};
 use kq_k8s::qos::QosClass;
 use kq_k8s::quantity::Quantity;
@@ -166,17 +167,23 @@ pub fn shares<'p>(
             Warning::new(WarningCode::UncountedProcesses, text).about(&root.path)
         }));
     }
-    for (code, what, names) in [
-        (WarningCode::NoCgroup, "no cgroup in the kernel, and no CPU time", &all.absent),
-        (
-            WarningCode::UncountedProcesses,
-            "no known pod, and CPU time that is not counted",
-            &all.strangers,
-        ),
-    ] {
-        let names = (!names.is_empty()).then(|| first_of(names));
-        basis.warn_all(names.map(|names| Warning::new(code, format!("{what}: {names}"))));
-    }
+    let named = |what: &str, names: &[String]| {
+        (!names.is_empty()).then(|| format!("{what}: {}", first_of(names)))
+    };
+    let absent = named("no cgroup in the kernel, and no CPU time", &all.absent);
+    basis.warn_all(absent.map(|text| Warning::new(WarningCode::NoCgroup, text)));
+    // What is left of a pod that has ended needs no CPU time.
+    let is_left = |path: &CgroupPath| {
+        let mut uids = plan.ended.iter().map(|pod| effective_uid(pod)).filter(|it| !it.is_empty());
+        uids.any(|uid| path.name().replace('_', "-").contains(uid))
+    };
+    let strangers = all.strangers.iter().filter(|path| !is_left(path));
+    let strangers: Vec<String> = strangers.map(|path| path.as_str().to_owned()).collect();
+    let strangers = named("no known pod, and CPU time that is not counted", &strangers);
+    let running = named("it runs without a cgroup, and its CPU time is not counted", &all.running);
+    let lacks = |fact| move |text| Missing::new(fact, text);
+    basis.lack_all(strangers.map(lacks(MissingFact::Pods)));
+    basis.lack_all(running.map(lacks(MissingFact::CgroupTree)));
     basis.lack_all(all.gaps.iter().map(|gap| gap.missing.clone()));
     let left = cpus.saturating_sub(exclusive).saturating_sub(kept);
     let shared = all.shared.filter(|_| plan.settings.static_cpu_manager).unwrap_or(left);

@@ -154,6 +154,12 @@ impl CgroupTexts {
         })
     }
 
+    /// Returns true if it, or a cgroup below it, has processes; `None`: the kernel does not say, as on cgroup v1.
+    pub fn is_populated(&self) -> Option<bool> {
+        let mut lines = self.text_of(CgroupFile::CgroupEvents)?.lines();
+        lines.find_map(|line| line.strip_prefix("populated ")).map(|it| it.trim() == "1")
+    }
+
     /// Returns the pids in `cgroup.procs`; processes of other pid namespaces are 0 there and left out.
     pub fn pids(&self) -> impl Iterator<Item = i32> {
         let lines = self.text_of(CgroupFile::CgroupProcs).unwrap_or_default().lines();

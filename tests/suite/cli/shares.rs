@@ -336,13 +336,13 @@ fn what_the_kernel_has_beside_the_plan_is_named() {
         },
         "",
     );
-    assert_eq!(code, 0);
-    let warnings = answer["warnings"].to_string();
+    assert_eq!(code, 3);
+    let missing = answer["missing"].to_string();
     for part in [
-        "no cgroup in the kernel, and no CPU time: default/besteffort d",
+        "it runs without a cgroup, and its CPU time is not counted: default/besteffort d",
         "no known pod, and CPU time that is not counted: /kubepods/burstable/podother",
     ] {
-        assert!(warnings.contains(part), "{warnings}");
+        assert!(missing.contains(part), "{missing}");
     }
 }
 
@@ -432,5 +432,41 @@ fn a_pod_has_a_cgroup_as_long_as_the_kubelet_counts_it() {
             assert_eq!(names.stdout.contains(REPORT), counts, "{name}: {line}");
             assert!(!names.stderr.contains("no known pod"), "{name}: {}", names.text());
         }
+    }
+}
+
+#[test]
+fn what_competes_and_is_not_counted_is_missing() {
+    const CONTAINER: &str = "63b37402b1d0791584764e802b6eaba127b2a03c57c7e0dada395e1a4808d739";
+    const OTHER: &str = "/kubepods/burstable/podaaaaaaaa-5c35-41ae-83ae-ae6cef7fce0d";
+    let absent = changed(|node| cgroups(node).retain(|path, _| !path.contains(CONTAINER)));
+    let stranger = |events: Option<&str>| {
+        changed(|node| {
+            let mut texts = json!({"cpu.max": "max 100000\n", "cpu.weight": "20\n"});
+            if let Some(events) = events {
+                texts["cgroup.events"] = json!(events);
+            }
+            cgroups(node).insert(OTHER.to_owned(), texts);
+        })
+    };
+    let uncounted = format!("no known pod, and CPU time that is not counted: {OTHER}");
+    for (name, folder, missing) in [
+        (
+            "a container",
+            absent,
+            Some(
+                "it runs without a cgroup, and its CPU time is not counted: shop/checkout-6d5f7 checkout",
+            ),
+        ),
+        ("a cgroup", stranger(None), Some(&*uncounted)),
+        ("one with processes", stranger(Some("populated 1\n")), Some(&*uncounted)),
+        ("one without", stranger(Some("populated 0\n")), None),
+    ] {
+        let ran = kq("cgroup shares --snapshot s.json -o json").within(folder.path()).run();
+        let answer: Value = ran.answer();
+        let texts = answer["missing"].as_array().expect("a list").iter();
+        let texts: Vec<&str> = texts.filter_map(|it| it["text"].as_str()).collect();
+        assert_eq!(texts, missing.into_iter().collect::<Vec<_>>(), "{name}");
+        assert_eq!(ran.code, if missing.is_some() { 3 } else { 0 }, "{name}");
     }
 }

@@ -79,8 +79,10 @@ pub(super) struct Competitors<'p> {
     pub gaps: Vec<Gap>,
     /// Containers that the kernel does not have.
     pub absent: Vec<String>,
-    /// Cgroups of the kernel besides those of known pods.
-    pub strangers: Vec<String>,
+    /// Those of which the status says that they run.
+    pub running: Vec<String>,
+    /// Cgroups of the kernel besides those of known pods, in which processes may run.
+    pub strangers: Vec<CgroupPath>,
 }
 
 /// One planned cgroup with the texts of its values.
@@ -129,6 +131,7 @@ impl<'p> Competitors<'p> {
             shared: None,
             gaps: Vec::new(),
             absent: Vec::new(),
+            running: Vec::new(),
             strangers: Vec::new(),
         };
         for root in kubepods {
@@ -212,11 +215,12 @@ impl<'p> Competitors<'p> {
             let text = format!("cgroup {at}: the ID of the container is unknown");
             let missing = Missing::new(MissingFact::Containers, text).about(at);
             self.gaps.push(Gap { missing, within: CgroupPath::root() });
-        } else if let Owner::Container { pod, name, kind, .. } = cgroup.owner
+        } else if let Owner::Container { pod, name, kind, status, .. } = cgroup.owner
             && kind != ContainerKind::InitContainer
         {
-            let pod = format!("{}/{}", pod.metadata.namespace, pod.display_name());
-            self.absent.push(format!("{pod} {name}"));
+            let runs = status.is_some_and(|status| status.state.running.is_some());
+            let list = if runs { &mut self.running } else { &mut self.absent };
+            list.push(format!("{}/{} {name}", pod.metadata.namespace, pod.display_name()));
         } else {
             for child in &cgroup.children {
                 self.find(child);
@@ -281,7 +285,8 @@ impl<'p> Competitors<'p> {
             cgroup.children.iter().map(|child| CgroupPath::new(&child.path)).collect();
         let path = CgroupPath::new(&cgroup.path);
         let unknown = tree.value.children(&path).filter(|(path, _)| !known.contains(path));
-        self.strangers.extend(unknown.map(|(path, _)| path.as_str().to_owned()));
+        let busy = unknown.filter(|(_, texts)| texts.is_populated() != Some(false));
+        self.strangers.extend(busy.map(|(path, _)| path.clone()));
     }
 }
 

@@ -168,10 +168,7 @@ fn top<'t>(examined: CheckInput<'t>, tree: &'t CgroupTree) -> Result<Top<'t>, Ch
 /// Returns true if a cgroup, or one below it, has processes. Where the kernel says nothing of it, as on cgroup v1 and in
 /// older snapshots, only the units of mounts are known to have none.
 fn may_compete(name: &str, texts: &CgroupTexts) -> bool {
-    let populated = texts.text_of(CgroupFile::CgroupEvents).and_then(|text| {
-        text.lines().find_map(|line| line.strip_prefix("populated ")).map(|it| it.trim() == "1")
-    });
-    populated.unwrap_or(!name.ends_with(".mount"))
+    texts.is_populated().unwrap_or(!name.ends_with(".mount"))
 }
 
 fn milli_cpu(list: &ResourceList) -> Option<u64> {
