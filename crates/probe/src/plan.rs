@@ -162,6 +162,12 @@ const TIMELINE: &[Column<TimelineEntry>] = &[
 ];
 
 fn shown(plan: &ProbePlan, wide: bool) -> Doc {
+    if plan.probes.is_empty() {
+        let whose = if plan.basis.is_complete() { "no container" } else { "no known container" };
+        return Doc::of_line(format!(
+            "{whose} has a probe: the kubelet takes each for started and ready once it runs"
+        ));
+    }
     let mut doc = Doc::from(Rows::of(&plan.probes).table(PROBES));
     for probe in &plan.probes {
         let container = probe.name.container.as_deref().unwrap_or("-");

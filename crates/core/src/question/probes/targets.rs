@@ -146,7 +146,7 @@ impl Targets {
     ///
     /// # Errors
     ///
-    /// Fails if none of the pods has a selected probe.
+    /// Fails if none of the pods has a selected probe, except for a plan of all probes: that has none then.
     pub fn of_pods(
         probed: ProbedPods,
         timeout: Duration,
@@ -169,13 +169,17 @@ impl Targets {
         }
         if targets.targets.is_empty() {
             let filter = selection.container.is_some() || selection.probe_type.is_some();
-            if let Some(error) = failed.into_iter().next() {
-                return Err(refused(error));
-            } else if filter && passed_over == 0 {
-                return Err(Failure::usage(anyhow!("no pod has such a probe")));
+            match failed.into_iter().next() {
+                Some(_) if purpose == Purpose::Plan && !filter => {}
+                Some(error) => return Err(refused(error)),
+                None if filter && passed_over == 0 => {
+                    return Err(Failure::usage(anyhow!("no pod has such a probe")));
+                }
+                None => {
+                    let text = "there is nothing to probe";
+                    targets.basis.warn(Warning::new(WarningCode::UnsentProbes, text));
+                }
             }
-            let text = "there is nothing to probe";
-            targets.basis.warn(Warning::new(WarningCode::UnsentProbes, text));
         } else {
             // One pod without probes does not lose the others.
             targets.basis.warn_all(WarningCode::UnsentProbes.each(&failed));
