@@ -434,7 +434,12 @@ impl<'p> PlannedCgroup<'p> {
             let unknown = knowledge.unknown(self, &file.file, settings)?;
             Some((file.file.clone(), unknown.fact))
         });
-        let unknown: Vec<_> = unknown.collect();
+        // Without a limit nothing is written, and the limit may be what is not known.
+        let limit = CgroupFile::PidsMax.name(settings.version);
+        let is_limited = !matches!(self.owner, Owner::Pod(..)) || self.text(limit).is_some();
+        let unlimited = (!is_limited).then(|| knowledge.unknown(self, limit, settings)).flatten();
+        let unlimited = unlimited.map(|it| (Cow::from(limit), it.fact));
+        let unknown: Vec<_> = unknown.chain(unlimited).collect();
         let is_unknown = |file: &ExplainedFile| unknown.iter().any(|(name, _)| *name == file.file);
         let (withheld, files) = std::mem::take(&mut self.files).into_iter().partition(is_unknown);
         (self.withheld, self.files) = (withheld, files);

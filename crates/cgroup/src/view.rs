@@ -157,9 +157,20 @@ pub fn names(plan: &Plan<'_>) -> Vec<String> {
 
 /// Returns each fact that some file waits for, once, with the flag that supplies it.
 pub fn unknown_facts(plan: &Plan<'_>) -> Vec<Missing> {
+    unknown_facts_of(plan, |_| true)
+}
+
+/// Returns each fact that some of these files wait for.
+pub fn unknown_facts_of(plan: &Plan<'_>, is_meant: impl Fn(CgroupFile) -> bool) -> Vec<Missing> {
     let mut facts = BTreeSet::<CgroupFact>::new();
     for root in &plan.roots {
-        root.walk(0, &mut |cgroup, _| facts.extend(cgroup.missing.iter().map(|(_, fact)| *fact)));
+        root.walk(0, &mut |cgroup, _| {
+            let meant = cgroup
+                .missing
+                .iter()
+                .filter(|(file, _)| CgroupFile::named(file).is_none_or(&is_meant));
+            facts.extend(meant.map(|(_, fact)| *fact));
+        });
     }
     plan.knowledge.summary(&facts)
 }

@@ -470,3 +470,29 @@ fn what_competes_and_is_not_counted_is_missing() {
         assert_eq!(ran.code, if missing.is_some() { 3 } else { 0 }, "{name}");
     }
 }
+
+#[test]
+fn a_planned_value_of_a_node_that_is_not_known_is_missing() {
+    let nothing = || json!({"found": null, "tried": [{"source": "X", "reason": "was not read"}]});
+    let no_config = changed(|node| node["kubeletConfig"] = nothing());
+    let missing = |folder: &tempfile::TempDir, line: &str| {
+        let ran = kq(&format!("{line} --snapshot s.json -o json")).within(folder.path()).run();
+        assert_eq!(ran.code, 3, "{line}");
+        let answer: Value = ran.answer();
+        answer["missing"].to_string()
+    };
+    let without = |file: &'static str| {
+        changed(move |node| {
+            node["host"]["texts"].as_object_mut().expect("texts").remove(file);
+        })
+    };
+    let no_pid_max = without("/proc/sys/kernel/pid_max");
+    assert!(missing(&no_pid_max, "cgroup plan").contains("pid_max"));
+    let no_version = without("/proc/1/mountinfo");
+    for line in ["cgroup plan", "cgroup shares --planned"] {
+        assert!(missing(&no_version, line).contains("the node's cgroup version"), "{line}");
+    }
+    assert!(missing(&no_config, "cgroup plan").contains("podPidsLimit"));
+    let shares = missing(&no_config, "cgroup shares --planned");
+    assert!(shares.contains("cpuCFSQuota") && !shares.contains("podPidsLimit"), "{shares}");
+}

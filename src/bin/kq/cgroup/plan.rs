@@ -56,7 +56,7 @@ impl Args {
         let gathered = ManuallyDrop::new(self.question.gather()?);
         let (plan, basis) = gathered.answer()?;
         let plan = ManuallyDrop::new(plan);
-        let code = code(&gathered);
+        let code = code(&gathered).unless(gathered.is_of_node() && !basis.is_complete());
         match self.output {
             OutputFormat::Table => write::doc(view::table(&plan))?,
             OutputFormat::Wide => write::doc(view::wide(&plan))?,
@@ -84,6 +84,7 @@ impl Args {
         let ((of_old, _), (of_new, basis)) = (old.answer()?, new.answer()?);
         write::doc(view::both(&of_old, &of_new))?;
         tell(&basis);
-        Ok(code(&old).unless(!new.is_complete()))
+        let is_missing = new.is_of_node() && !basis.is_complete();
+        Ok(code(&old).unless(!new.is_complete() || is_missing))
     }
 }

@@ -2,11 +2,12 @@
 
 use super::kubepods::knowledge;
 use kq_answer::origin::Origin;
-use kq_answer::{Basis, Failure, Warning, WarningCode};
+use kq_answer::{Basis, Failure, Missing, Warning, WarningCode};
 use kq_cgroup::knowledge::Knowledge;
 use kq_cgroup::plan::{Plan, PlanError, PlanPods, Runtimes, plan, select};
 use kq_cgroup::report::basis_of;
-use kq_cgroup::view::unknown_facts;
+use kq_cgroup::view::{unknown_facts, unknown_facts_of};
+use kq_facts::cgroup_file::CgroupFile;
 use kq_facts::cgroup_tree::CgroupTree;
 use kq_facts::live::tree_failure;
 use kq_facts::lookup::{Lookup, Sourced};
@@ -39,6 +40,8 @@ pub struct PlanInput {
     assumed: Vec<String>,
     /// Pods of the node, or its kubelet's configuration, are unknown.
     is_incomplete: bool,
+    /// The facts are those of a node, and not of files alone.
+    is_live: bool,
     /// The cgroups of the node.
     cgroups: Lookup<CgroupTree>,
     selection: Selection,
@@ -119,6 +122,7 @@ impl PlanInput {
             is_typed,
             assumed: Vec::new(),
             is_incomplete,
+            is_live: false,
             cgroups: Lookup::default(),
             selection: options.selection.clone(),
             notes,
@@ -172,6 +176,7 @@ impl PlanInput {
             is_typed: types_config(live),
             assumed,
             is_incomplete,
+            is_live: true,
             cgroups: live.snapshot.cgroups.clone(),
             selection,
             notes,
@@ -203,6 +208,24 @@ impl PlanInput {
     /// Returns true if all pods and the kubelet's configuration are known.
     pub fn is_complete(&self) -> bool {
         !self.is_incomplete && self.left_out.is_empty() && self.selection.unlabelled.is_empty()
+    }
+
+    /// Returns true if the pods are those of a node, and what is not known of it is missing.
+    pub fn is_of_node(&self) -> bool {
+        self.is_live
+    }
+
+    /// Returns what is missing of the planned weights and quotas.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`Self::plan`] does.
+    pub fn unknown_cpu(&self) -> Result<Vec<Missing>, Failure> {
+        use CgroupFile::{CpuCfsPeriod, CpuCfsQuota, CpuMax, CpuShares, CpuWeight};
+        let mut plan = self.plan()?;
+        self.withhold(&mut plan);
+        let divides = [CpuWeight, CpuShares, CpuMax, CpuCfsQuota, CpuCfsPeriod];
+        Ok(unknown_facts_of(&plan, |file| divides.contains(&file)))
     }
 
     /// Returns the cgroups that the kernel of the node has.

@@ -66,6 +66,9 @@ impl SharesOptions {
         };
         let cpus = (cpus, strictly_reserved(input));
         let mut divided = shares(plan, values, cpus, &self.siblings, input.basis(plan));
+        if self.are_planned && input.is_of_node() {
+            divided.basis.lack_all(input.unknown_cpu()?);
+        }
         // Pods that are not selected compete, too.
         divided.items.retain(|share| match (share.namespace, &share.pod) {
             (Some(namespace), Some(pod)) => input.is_selected(namespace, pod),
