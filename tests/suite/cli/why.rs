@@ -1,5 +1,6 @@
 //! `kq why`: what happened to a pod, over all domains.
 
+use super::agreement::changed;
 use super::{folder_with, kq};
 use serde_json::{Value, json};
 
@@ -39,5 +40,27 @@ fn the_first_line_has_the_numbers_of_the_status() {
             assert_eq!(answer["said"]["message"], message);
             assert!(table.stdout.contains("\ndo: Look for two schedulers"), "{}", table.text());
         }
+    }
+}
+
+#[test]
+fn the_trouble_of_the_pod_comes_before_that_of_its_node() {
+    let folder = changed(|node| {
+        let none = json!([{"source": "/proc", "reason": "no kubelet runs on this node"}]);
+        node["kubelet"] = json!({"found": null, "tried": none});
+        let pods = node["pods"]["found"]["value"]["pods"].as_array_mut().expect("pods");
+        let cart = pods.iter_mut().find(|it| it["pod"]["metadata"]["name"] == "cart-0");
+        let status = &mut cart.expect("the pod")["pod"]["status"];
+        status["phase"] = json!("Pending");
+        status["containerStatuses"][0]["state"] =
+            json!({"waiting": {"reason": "ErrImagePull", "message": "m"}});
+    });
+    for line in ["why", "doctor"] {
+        let line = format!("{line} shop/cart-0 --snapshot s.json -o json");
+        let answer: Value = kq(&line).within(folder.path()).run().answer();
+        let findings = answer["findings"].as_array().expect("findings");
+        let errors = findings.iter().filter(|it| it["severity"] == "ERROR");
+        let of: Vec<bool> = errors.map(|it| it["subject"]["kind"] == "node").collect();
+        assert!(of.is_sorted() && of.contains(&false) && of.contains(&true), "{line}: {answer}");
     }
 }
