@@ -4,6 +4,7 @@
 
 use super::disks::Layout;
 use super::observation::unsigned;
+use super::pressure::PodName;
 use super::rank_report::RankInput;
 use super::victim::{Eviction, IMMEDIATE_GRACE_SECONDS, Verdict, evict_pod};
 use kq_facts::stats_summary::{FsStats, PodStats, StatsByPod, VolumeStats};
@@ -159,18 +160,14 @@ fn used_bytes(fs: Option<&FsStats>) -> Quantity {
 }
 
 /// Returns the pods that are evicted for limits of their own, whichever resource is short.
-pub(super) fn over_own_limits(input: &RankInput<'_>) -> Vec<String> {
+pub(super) fn over_own_limits(input: &RankInput<'_>) -> Vec<PodName> {
     if !input.config.local_storage_capacity_isolation {
         return Vec::new();
     }
     let checks =
         local_storage_checks(input.pods, &input.summary.pods, input.layout.layout(), input.rules);
     let gone = checks.into_iter().filter(|check| matches!(check.verdict, Verdict::Evicted(_)));
-    gone.filter_map(|check| {
-        let metadata = &input.pods.get(check.pod)?.metadata;
-        Some(metadata.qualified_name())
-    })
-    .collect()
+    gone.filter_map(|check| Some(PodName::of(&input.pods.get(check.pod)?.metadata))).collect()
 }
 
 #[cfg(test)]

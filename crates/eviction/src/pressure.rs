@@ -26,7 +26,7 @@ use kq_facts::kubelet_config::{
 };
 use kq_k8s::duration::GoDuration;
 use kq_k8s::kubelet_rules::KubeletRules;
-use kq_k8s::pod::Pod;
+use kq_k8s::pod::{ObjectMeta, Pod};
 use serde::Serialize;
 
 /// The input of an answer.
@@ -75,6 +75,14 @@ pub struct PodName {
     pub namespace: String,
     pub name: String,
     pub uid: String,
+}
+
+impl PodName {
+    /// Returns the name of the pod with these metadata.
+    pub(super) fn of(metadata: &ObjectMeta) -> Self {
+        let ObjectMeta { namespace, name, uid, .. } = metadata.clone();
+        Self { namespace, name, uid }
+    }
 }
 
 /// A pod that exceeds a limit of its own.
@@ -364,12 +372,7 @@ impl<'a> Manager<'a> {
     }
 
     fn name(&self, place: usize) -> Option<PodName> {
-        let metadata = &self.pods.get(place)?.metadata;
-        Some(PodName {
-            namespace: metadata.namespace.clone(),
-            name: metadata.name.clone(),
-            uid: metadata.uid.clone(),
-        })
+        Some(PodName::of(&self.pods.get(place)?.metadata))
     }
 
     fn names(&self, places: &[usize]) -> Vec<PodName> {

@@ -103,12 +103,9 @@ pub struct EvictionRank {
 answer!("EvictionRank", EvictionRank, EvictionRank::metrics; EvictionRank::headline);
 
 impl EvictionRank {
-    /// Returns the pods that exceed limits of their own, as NAMESPACE/NAME.
-    pub fn over_own_limits(&self) -> impl Iterator<Item = &String> {
-        self.before.iter().flat_map(|before| match &before.0 {
-            BeforeReason::LocalStorageLimits { pods } => pods.as_slice(),
-            _ => &[],
-        })
+    /// Returns the pods that are evicted for limits of their own.
+    pub fn over_own_limits(&self) -> &[PodName] {
+        if self.first.over_own_limits { &self.first.one_of } else { &[] }
     }
 
     /// Returns whether a threshold of the signal is crossed.
@@ -145,8 +142,7 @@ impl EvictionRank {
             Some(margin) => format!("{} to go", amount(signal, Some(margin))),
         };
         // A pod above a limit of its own goes whatever a threshold says (`localStorageEviction`).
-        let over: Vec<&String> = self.over_own_limits().collect();
-        let limits = match over.as_slice() {
+        let limits = match self.over_own_limits() {
             [] => None,
             [one] => Some(format!("{one} is evicted first: it exceeds a limit of its own")),
             [one, more @ ..] => {
@@ -260,6 +256,8 @@ pub struct FirstEvicted {
     pub one_of: Vec<PodName>,
     /// Critical pods that rank before all of these, and stay.
     pub spared: Vec<PodName>,
+    /// These exceed limits of their own: all of them are evicted, before any threshold and whatever their rank.
+    pub over_own_limits: bool,
 }
 
 /// A pod and its rank.
@@ -312,7 +310,7 @@ pub struct Ranker<'a> {
     input: RankInput<'a>,
     stats: StatsByPod<'a>,
     /// The pods that exceed limits of their own, whichever resource is short.
-    over_own_limits: Vec<String>,
+    over_own_limits: Vec<PodName>,
     /// The warning about measured pods that cannot be evicted.
     strangers: Option<Warning>,
 }
@@ -363,7 +361,7 @@ fn eviction_rank(ranker: &Ranker<'_>, signal: Signal, at: String) -> EvictionRan
         reclaim: reclaim_functions(signal, layout),
         before: Vec::new(),
         reclaimed: None,
-        first: first(&items),
+        first: first(ranker, &items),
         basis: Basis::default(),
         thresholds: own,
         items,
@@ -442,7 +440,7 @@ fn before(
     has_threshold: bool,
 ) -> Vec<BeforeReason> {
     let mut before = Vec::new();
-    let pods = ranker.over_own_limits.clone();
+    let pods: Vec<_> = ranker.over_own_limits.iter().map(PodName::to_string).collect();
     if !pods.is_empty() {
         before.push(BeforeReason::LocalStorageLimits { pods });
     }
@@ -505,11 +503,7 @@ fn item(pod: &Pod, ranked: &RankedPod, most_grace: i64) -> RankItem {
     let mut item = RankItem {
         rank: 0,
         last_rank: 0,
-        pod: PodName {
-            namespace: metadata.namespace.clone(),
-            name: metadata.name.clone(),
-            uid: metadata.uid.clone(),
-        },
+        pod: PodName::of(metadata),
         priority: ranked.priority,
         request: ranked.request.as_ref().map(|request| request.value()),
         usage: None,
@@ -592,7 +586,12 @@ fn unmeasured(
     unmeasured
 }
 
-fn first(items: &[RankItem]) -> FirstEvicted {
+fn first(ranker: &Ranker<'_>, items: &[RankItem]) -> FirstEvicted {
+    // `synchronize` returns before the thresholds where `localStorageEviction` evicted a pod (`eviction_manager.go`, 1.36.2).
+    if !ranker.over_own_limits.is_empty() {
+        let one_of = ranker.over_own_limits.clone();
+        return FirstEvicted { one_of, spared: Vec::new(), over_own_limits: true };
+    }
     let Some(place) = items.iter().position(|item| !item.critical) else {
         return FirstEvicted::default();
     };
@@ -603,6 +602,7 @@ fn first(items: &[RankItem]) -> FirstEvicted {
     FirstEvicted {
         one_of: names(&|item| item.rank == rank && !item.critical),
         spared: names(&|item| item.rank < rank),
+        over_own_limits: false,
     }
 }
 

@@ -68,7 +68,8 @@ fn summary(rank: &EvictionRank) -> Doc {
         some => format!("; critical and passed over: {}", named(some)),
     };
     let among = if rank.lacks_pods { ", among the known pods" } else { "" };
-    let without = match rank.thresholds.is_empty() && !rank.items.is_empty() {
+    let over = rank.first.over_own_limits;
+    let without = match rank.thresholds.is_empty() && !rank.items.is_empty() && !over {
         true => "none; with a threshold ",
         false => "",
     };
@@ -84,6 +85,9 @@ fn summary(rank: &EvictionRank) -> Doc {
                     "unknown: all known pods are critical, and others are unknown".to_owned()
                 }
                 [] => "no pod can be evicted: all are critical".to_owned(),
+                over if rank.first.over_own_limits => {
+                    format!("{}: above limits of their own", named(over))
+                }
                 [one] => format!("{one}{among}{spared}"),
                 some => format!("one of {}: they are equal{among}{spared}", named(some)),
             },

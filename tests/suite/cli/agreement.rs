@@ -810,7 +810,16 @@ fn a_limit_of_a_pod_comes_before_thresholds() {
         let text = answer["headline"]["text"].as_str().expect("a sentence");
         let first = "batch/scratch is evicted first: it exceeds a limit of its own; ";
         assert!(text.starts_with(first), "{text}");
+        assert_eq!(answer["first"]["oneOf"][0]["name"], "scratch", "{answer}");
+        assert_eq!(answer["first"]["overOwnLimits"], true, "{answer}");
     }
+    let ask = |line: &str| kq(line).within(folder.path()).run();
+    let table = ask("evict rank --signal nodefs.available --snapshot s.json");
+    let first = "\nFIRST      batch/scratch: above limits of their own\n";
+    assert!(table.stdout.contains(first), "{}", table.text());
+    let doctor = ask("doctor batch/scratch --snapshot s.json");
+    assert!(!doctor.stdout.contains(" of 8 for "), "{}", doctor.text());
+    assert!(doctor.stdout.contains("evicted first, before any for"), "{}", doctor.text());
     let none = kq(&format!("evict rank --signal memory.available -o json {NODE}"))
         .arg("--set")
         .arg("evictionHard={\"memory.available\":\"0%\"}")

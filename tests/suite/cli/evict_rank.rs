@@ -239,6 +239,7 @@ first:
     name: cache
     uid: u-cache
   spared: []
+  overOwnLimits: false
 items:
 - rank: 1
   lastRank: 1

@@ -262,7 +262,7 @@ pub fn eviction_rank_after_reclaim(
     options: &EvictionOptions,
 ) -> Result<EvictionRank, Failure> {
     let mut rank = eviction_rank(node, options)?;
-    if rank.is_crossed() && !rank.reclaim.is_empty() {
+    if rank.is_crossed() && !rank.reclaim.is_empty() && !rank.first.over_own_limits {
         let reclaim = node_reclaim(node).ok();
         rank.reclaimed = reclaim.and_then(|it| it.ahead(options.signal));
     }

@@ -338,8 +338,16 @@ impl Page<'_> {
             if let Some(own) = own {
                 let signal = signal.as_str().to_owned();
                 let command = format!("kq evict rank --signal {signal}");
+                let over_own_limits = rank.over_own_limits().contains(&own.pod);
                 let RankItem { rank, last_rank, critical, .. } = *own;
-                let fact = PodFact::EvictionRank { signal, rank, last_rank, pods, critical };
+                let fact = PodFact::EvictionRank {
+                    signal,
+                    rank,
+                    last_rank,
+                    pods,
+                    critical,
+                    over_own_limits,
+                };
                 self.add(None, fact, &command);
             }
         }

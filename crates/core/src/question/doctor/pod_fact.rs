@@ -102,6 +102,7 @@ pub enum PodFact {
         oom_kills: Option<u64>,
     },
     /// Its place in the order of eviction.
+    #[text(if *over_own_limits => "evicted first, before any for {signal}: above a limit of its own")]
     #[text(if *critical => "critical, and not evicted for {signal}")]
     #[text(if rank == last_rank => "evicted {rank} of {pods} for {signal}", rank = ordinal(*rank))]
     #[text(
@@ -119,6 +120,8 @@ pub enum PodFact {
         pods: usize,
         /// The kubelet passes over it.
         critical: bool,
+        /// It is evicted for a limit of its own, whatever its place.
+        over_own_limits: bool,
     },
     /// A device of a container.
     #[text("{device} of {resource}: {state}")]

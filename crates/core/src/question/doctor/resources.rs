@@ -103,8 +103,11 @@ pub(super) fn eviction(
                 continue;
             }
         };
-        for pod in rank.over_own_limits().filter(|pod| over.insert((*pod).clone())) {
-            let subject = Subject::Pod { pod: pod.clone(), container: None };
+        for pod in rank.over_own_limits().iter().map(ToString::to_string) {
+            if !over.insert(pod.clone()) {
+                continue;
+            }
+            let subject = Subject::Pod { pod, container: None };
             let rule = NodeRule::Eviction(Eviction::OverOwnLimits);
             findings.push(NodeFinding::new(subject, rule).from(&rank.usage.source));
         }
@@ -116,6 +119,7 @@ pub(super) fn eviction(
         for row in
             rank.thresholds.iter().filter(|row| seen.insert((row.signal, row.configured.clone())))
         {
+            let reclaim = reclaim.filter(|_| !rank.first.over_own_limits);
             let reclaim = reclaim.and_then(|reclaim| reclaim.ahead(row.signal));
             let signal = row.signal;
             let (Some(available), Some(threshold), Some(margin)) =
