@@ -829,6 +829,19 @@ fn a_limit_of_a_pod_comes_before_thresholds() {
 }
 
 #[test]
+fn a_soft_threshold_waits_while_a_hard_one_is_crossed() {
+    let ran = kq(&format!("evict rank -o json {NODE}"))
+        .arg("--set")
+        .arg("evictionHard={\"nodefs.available\":\"15%\"}")
+        .arg("--set")
+        .arg("evictionSoft={\"memory.available\":\"15Gi\"}")
+        .arg("--set")
+        .arg("evictionSoftGracePeriod={\"memory.available\":\"1h\"}")
+        .run();
+    assert_eq!(ran.answer::<Value>()["signal"], "nodefs.available", "{}", ran.text());
+}
+
+#[test]
 fn pods_that_the_runtime_has_and_no_list_has_are_missing() {
     let folder = changed(|it| it["pods"]["found"]["value"]["pods"] = json!([]));
     let ran = kq("admit explain")

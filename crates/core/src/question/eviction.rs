@@ -62,7 +62,8 @@ pub fn eviction_needs(signal: Option<Signal>) -> Needs {
 
 /// The signal that is nearest to an eviction, of those that are measured.
 pub struct NearestSignal {
-    /// The one with the least of its capacity left above a threshold; without any threshold, that of memory.
+    /// The one on which the kubelet acts first, or else with the least of its capacity left above a threshold; without any
+    /// threshold, that of memory.
     pub signal: Signal,
     /// The others that have a threshold, and no measurement.
     pub unmeasured: Vec<Signal>,
@@ -98,32 +99,35 @@ pub fn nearest_signal(
         let least = match rank {
             Ok(rank) => {
                 let of_signal = rank.thresholds.iter().filter(|row| row.signal == signal);
-                of_signal.filter_map(share_left).min()
+                of_signal.filter_map(urgency).min()
             }
             Err(failure) => {
                 unknown = unknown.or(Some(failure));
                 None
             }
         };
-        // Of the thresholds that are crossed, the kubelet acts on memory first (`byEvictionPriority`,
-        // `pkg/kubelet/eviction/helpers.go`).
-        let is_of_memory =
-            matches!(signal, Signal::MemoryAvailable | Signal::AllocatableMemoryAvailable);
-        let is_later = |share: i128| share >= 0 || !is_of_memory;
         match least {
-            Some(share) => {
-                let own = (share >= 0, is_later(share), share, signal);
-                nearest = nearest.into_iter().chain([own]).min();
-            }
+            Some(urgency) => nearest = nearest.into_iter().chain([(urgency, signal)]).min(),
             None => unmeasured.push(signal),
         }
     }
     match (nearest, unknown) {
-        (Some((.., signal)), _) => Ok(NearestSignal { signal, unmeasured }),
+        (Some((_, signal)), _) => Ok(NearestSignal { signal, unmeasured }),
         (None, Some(failure)) => Err(failure),
         (None, None) => Err(Failure::missing(anyhow!("no signal with a threshold is measured"))
             .hint("name the signal with --signal")),
     }
+}
+
+/// Returns how soon the kubelet acts on a threshold, least first; `None`: not measured. Of the crossed ones a soft one waits for
+/// its grace period (`thresholdsMetGracePeriod`), then memory comes first (`byEvictionPriority`; both in
+/// `pkg/kubelet/eviction/helpers.go`, 1.36.2).
+fn urgency(row: &ThresholdRow) -> Option<(bool, bool, bool, i128)> {
+    let share = share_left(row)?;
+    let is_of_memory =
+        matches!(row.signal, Signal::MemoryAvailable | Signal::AllocatableMemoryAvailable);
+    let is_far = share >= 0;
+    Some((is_far, !is_far && row.grace_period.0 > 0, is_far || !is_of_memory, share))
 }
 
 /// The whole of a capacity, in millionths.
