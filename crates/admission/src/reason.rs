@@ -59,6 +59,12 @@ pub enum CheckReason {
         /// Its name.
         sysctl: String,
     },
+    /// A sysctl is not safe, and the configuration may allow it.
+    #[text("whether allowedUnsafeSysctls allows {sysctl} is unknown")]
+    SysctlUnknown {
+        /// Its name.
+        sysctl: String,
+    },
     /// A sysctl is of a namespace that the pod has from the host.
     #[text("{sysctl} is of the namespace {namespace}, which the pod has from the host")]
     SysctlOfHost {
@@ -257,6 +263,7 @@ impl CheckReason {
         matches!(
             self,
             Self::PressureUnknown { .. }
+                | Self::SysctlUnknown { .. }
                 | Self::PlacementUnknown { .. }
                 | Self::DevicesUnknown { .. }
         )

@@ -841,6 +841,11 @@ fn a_soft_threshold_waits_while_a_hard_one_is_crossed() {
     assert_eq!(ran.answer::<Value>()["signal"], "nodefs.available", "{}", ran.text());
 }
 
+/// A source that did not answer.
+fn unanswered() -> Value {
+    json!({"found": null, "tried": [{"source": "x", "reason": "connection refused"}]})
+}
+
 #[test]
 fn pods_that_the_runtime_has_and_no_list_has_are_missing() {
     let folder = changed(|it| it["pods"]["found"]["value"]["pods"] = json!([]));

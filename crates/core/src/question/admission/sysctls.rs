@@ -16,6 +16,8 @@ const NEW_ENOUGH: &str = "4.15";
 #[derive(Clone, Debug, Default)]
 pub(super) struct SysctlAdmission {
     list: SysctlAllowlist,
+    /// The configuration, which may allow more, is unknown.
+    is_open: bool,
 }
 
 impl AdmissionNode {
@@ -41,7 +43,7 @@ impl AdmissionNode {
             ));
         }
         let patterns = node.kubelet.given.allowed_unsafe_sysctls.as_deref().unwrap_or_default();
-        if !node.knows_config && patterns.is_empty() {
+        if !node.knows_config && !node.lacks_config() && patterns.is_empty() {
             basis.assume(
                 "allowedUnsafeSysctls is empty: the kubelet's configuration is unknown (--kubelet-config FILE)"
                     .to_owned(),
@@ -57,8 +59,9 @@ impl AdmissionNode {
         // The safe sysctls alone are always a list.
         let list = list.unwrap_or_default();
         let has_more = node.kubelet.rules.has_more_safe_sysctls();
-        let admission = SysctlAdmission { list: if has_more { list.with_later() } else { list } };
-        if node.lacks_config() {
+        let list = if has_more { list.with_later() } else { list };
+        let admission = SysctlAdmission { list, is_open: node.lacks_config() };
+        if admission.is_open {
             let forbidden = |pod: &&Pod| match admission.list.admit(pod) {
                 Err(ForbiddenSysctl::NotAllowed { name }) => Some(name),
                 _ => None,
@@ -86,6 +89,9 @@ impl SysctlAdmission {
                 0 => CheckReason::NoSysctls,
                 sysctls => CheckReason::SysctlsAllowed { sysctls },
             },
+            Err(ForbiddenSysctl::NotAllowed { name }) if self.is_open => {
+                CheckReason::SysctlUnknown { sysctl: name }
+            }
             Err(ForbiddenSysctl::NotAllowed { name }) => {
                 CheckReason::SysctlNotAllowed { sysctl: name }
             }
@@ -93,7 +99,7 @@ impl SysctlAdmission {
                 CheckReason::SysctlOfHost { sysctl: name, namespace: namespace.to_owned() }
             }
         };
-        let refusals = self.refusal(pod).into_iter().collect();
+        let refusals = self.refusal(pod).into_iter().filter(|_| !because.is_unknown()).collect();
         EarlierCheck { check: CheckName::Sysctls, refusals, because }
     }
 }
