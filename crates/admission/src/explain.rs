@@ -6,7 +6,9 @@ use super::derivation::{Derivation, rounded};
 use super::examine::{Examined, Facts, Refusal, examine, refused_after_all};
 use super::filter::{Failure, Ledger, options_of_taken, options_of_wanted, taken};
 use super::reason::{AmountReason, CheckReason, RemovedReason};
-use super::report::{CheckName, Compared, Explanation, LedgerAmount, LedgerLine, Removed};
+use super::report::{
+    CheckName, Compared, Explanation, LedgerAmount, LedgerLine, Removed, admitted,
+};
 use kq_answer::Worded;
 use kq_facts::node_pods::StandingReason;
 use kq_k8s::kubelet_rules::KubeletRules;
@@ -47,13 +49,14 @@ pub fn explain(
     };
     let refusals = finally(pod, refusals, rules);
     let compared = compared(pod, &examined, facts, rules);
+    let checks = checks(pod, &examined, before, facts, rules);
     let explanation = Explanation {
         pod: qualified(pod),
         node: facts.cached.map(|node| node.metadata.name.clone()).unwrap_or_default(),
-        admitted: refusals.is_empty(),
+        admitted: admitted(&refusals, &checks),
         refusals,
         kills: Vec::new(),
-        checks: checks(pod, &examined, before, facts, rules),
+        checks,
         ledger: ledger(pods, &compared, rules),
         resources: compared,
         removed_requests: examined

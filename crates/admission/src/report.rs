@@ -2,7 +2,7 @@
 
 use super::examine::Refusal;
 use super::reason::{AmountReason, CheckReason, RemovedReason};
-use kq_answer::{Basis, Headline, Worded, answer};
+use kq_answer::{Basis, Headline, Missing, MissingFact, Worded, answer};
 use kq_facts::node_pods::StandingReason;
 use kq_k8s::pod::ResourceName;
 use serde::{Serialize, Serializer};
@@ -87,8 +87,8 @@ pub struct Explanation {
     /// The pod, as NAMESPACE/NAME.
     pub pod: String,
     pub node: String,
-    /// The kubelet admits the pod, as far as is known: a check can be UNKNOWN.
-    pub admitted: bool,
+    /// Whether the kubelet admits the pod; null: not known, as a check is UNKNOWN and none refuses the pod.
+    pub admitted: Option<bool>,
     /// The kubelet's refusal; of several, one, in no fixed order.
     pub refusals: Vec<Refusal>,
     /// The pods that the kubelet kills before it admits or refuses the pod: `kq preempt explain`.
@@ -104,12 +104,25 @@ pub struct Explanation {
 }
 
 impl Explanation {
+    /// Returns whether the pod is admitted; `None`: a fact that decides is missing. No pressure takes a refusal back.
+    pub fn verdict(&self, basis: &Basis) -> Option<bool> {
+        let is_refused = self.admitted == Some(false);
+        let decides = |it: &Missing| !is_refused || it.fact != MissingFact::Pressure;
+        self.admitted.filter(|_| !basis.missing.iter().any(decides))
+    }
+
     /// Sets the outcome of the preemption.
     pub fn with_room(mut self, refusals: Vec<Refusal>, kills: Vec<String>) -> Self {
-        self.admitted = refusals.is_empty();
+        self.admitted = admitted(&refusals, &self.checks);
         (self.refusals, self.kills) = (refusals, kills);
         self
     }
+}
+
+/// Returns whether a pod is admitted; `None`: a check is unknown.
+pub(super) fn admitted(refusals: &[Refusal], checks: &[Check]) -> Option<bool> {
+    let is_open = checks.iter().any(|it| it.result == CheckResult::Unknown);
+    (!refusals.is_empty() || !is_open).then_some(refusals.is_empty())
 }
 
 /// One check.

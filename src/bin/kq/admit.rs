@@ -114,11 +114,10 @@ impl ExplainArgs {
         if self.output.is_for_people() {
             tell(&answer.basis);
         }
-        Ok(match () {
-            () if !answer.basis.missing.is_empty() => Code::Missing,
-            () if answer.start_error.is_some() => Code::No,
-            () if answer.explanation.admitted => Code::Answered,
-            () => Code::No,
+        Ok(match answer.explanation.verdict(&answer.basis) {
+            None => Code::Missing,
+            Some(true) if answer.start_error.is_none() => Code::Answered,
+            Some(_) => Code::No,
         })
     }
 }

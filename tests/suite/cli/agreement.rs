@@ -967,14 +967,15 @@ fn the_pod_that_is_evicted_first_has_a_finding() {
 #[test]
 fn what_is_unknown_is_no_refusal() {
     let new = r#"{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "new", "namespace": "shop"},
-        "spec": {"containers": [{"name": "c", "image": "i", "resources": RESOURCES}]}}"#;
+        "spec": {"securityContext": {"sysctls": SYSCTLS},
+                 "containers": [{"name": "c", "image": "i", "resources": RESOURCES}]}}"#;
+    let large = r#"{"requests": {"cpu": "100"}}"#;
     let gpu = r#"{"limits": {"example.com/gpu": "1"}}"#;
     let no_devices: fn(&mut Value) = |it| {
-        let failed =
-            json!({"found": null, "tried": [{"source": "x", "reason": "connection refused"}]});
-        it["devices"]["checkpoint"] = failed.clone();
-        it["devices"]["podResources"] = failed;
+        it["devices"]["checkpoint"] = unanswered();
+        it["devices"]["podResources"] = unanswered();
     };
+    let no_config: fn(&mut Value) = |it| it["kubeletConfig"] = unanswered();
     let no_pressure: fn(&mut Value) = |it| {
         let conditions = &mut it["node"]["found"]["value"]["status"]["conditions"];
         for condition in conditions.as_array_mut().expect("conditions") {
@@ -984,23 +985,44 @@ fn what_is_unknown_is_no_refusal() {
         }
         it["statsSummary"] = super::lookups::not_asked();
     };
-    for (resources, change, check) in
-        [(gpu, no_devices, "devices"), ("{}", no_pressure, "pressure")]
-    {
+    for (resources, change, check) in [
+        (gpu, no_devices, "devices"),
+        ("{}", no_pressure, "pressure"),
+        ("{}", no_config, "sysctls"),
+    ] {
         let folder = changed(change);
+        let sysctls = match check {
+            "sysctls" => r#"[{"name": "net.core.somaxconn", "value": "1"}]"#,
+            _ => "[]",
+        };
+        let new = new.replace("SYSCTLS", sysctls);
         let pod = new.replace("RESOURCES", resources);
         std::fs::write(folder.path().join("new.json"), pod).expect("written");
         for line in ["admit explain new.json", "preempt explain new.json"] {
             let ran = kq(&format!("{line} --snapshot s.json")).within(folder.path()).run();
             let said = format!("not known whether worker-3 admits it: {check}: whi");
-            let said = if check == "pressure" { said.replace("whi", "whether") } else { said };
+            let said = if check == "devices" { said } else { said.replace("whi", "whether") };
             assert!(ran.stdout.contains(&said), "{line}: {}", ran.text());
             assert_eq!(ran.code, 3, "{line}: {}", ran.text());
+            let fleet = kq(&format!("fleet ask s.json -- {line}")).within(folder.path()).run();
+            assert!(fleet.stdout.contains("undecided"), "{line}: {}", fleet.text());
         }
+        let json = kq("admit explain new.json -o json --snapshot s.json").within(folder.path());
+        let answer: Value = json.run().answer();
+        assert_eq!(answer["admitted"], Value::Null, "{answer}");
         let ran = kq("what-if add new.json --snapshot s.json").within(folder.path()).run();
         assert!(ran.stdout.contains("starts or refused"), "{}", ran.text());
         assert!(!ran.stdout.contains("ERROR"), "{}", ran.text());
         assert_eq!(ran.code, 3, "{}", ran.text());
+        if check == "pressure" {
+            // It is refused under pressure too.
+            let pod = new.replace("RESOURCES", large);
+            std::fs::write(folder.path().join("new.json"), pod).expect("written");
+            for line in ["admit explain new.json", "preempt explain new.json"] {
+                let ran = kq(&format!("{line} --snapshot s.json")).within(folder.path()).run();
+                assert_eq!(ran.code, 1, "{line}: {}", ran.text());
+            }
+        }
     }
 }
 

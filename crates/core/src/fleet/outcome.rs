@@ -239,7 +239,11 @@ fn counted(answer: &Value, exit_code: u8) -> BTreeSet<NodeResult> {
             refusals.iter().map(|it| result(&it.reason)).collect()
         }
         Reported::Admission(Admission { admitted: Some(true), .. }) => one("admitted"),
-        Reported::Admission(Admission { admitted: None, .. }) => one("undecided"),
+        Reported::Admission(Admission { admitted: None, .. })
+        | Reported::Preemption(Preemption {
+            admission: Some(Admission { admitted: None, .. }),
+            ..
+        }) => one("undecided"),
         Reported::Preemption(it) => one(&it.result),
         Reported::ImageGc(ImageGc { outcome: Outcome { error: Some(_) }, .. }) => {
             one("frees too little")

@@ -66,6 +66,8 @@ pub(super) struct Refusal {
 #[serde(rename_all = "camelCase")]
 pub(super) struct Preemption {
     pub result: String,
+    /// The admission of the pod.
+    pub admission: Option<Admission>,
     /// Why no kubelet admits the pod.
     pub start_error: Option<String>,
 }

@@ -91,11 +91,10 @@ impl ExplainArgs {
                 );
             }
         }
-        Ok(match answer.preemption.result {
-            _ if !answer.basis.missing.is_empty() => Code::Missing,
-            _ if answer.start_error.is_some() => Code::No,
-            PreemptionResult::Fits | PreemptionResult::Preempts => Code::Answered,
-            PreemptionResult::Refused | PreemptionResult::NotEnough => Code::No,
+        Ok(match answer.admission.verdict(&answer.basis) {
+            None => Code::Missing,
+            Some(true) if answer.start_error.is_none() => Code::Answered,
+            Some(_) => Code::No,
         })
     }
 
