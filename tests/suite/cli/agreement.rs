@@ -841,6 +841,22 @@ fn a_soft_threshold_waits_while_a_hard_one_is_crossed() {
     assert_eq!(ran.answer::<Value>()["signal"], "nodefs.available", "{}", ran.text());
 }
 
+#[test]
+fn default_thresholds_are_no_answer_about_images() {
+    let folder = changed(|it| it["kubeletConfig"] = unanswered());
+    let ask = |line: &str| kq(&format!("{line} --snapshot s.json")).within(folder.path()).run();
+    for line in ["gc dry-run --at-usage 97%", "gc dry-run --trigger eviction --at-usage 97%"] {
+        let ran = ask(line);
+        assert_eq!(ran.code, 3, "{line}: {}", ran.text());
+    }
+    let ran = ask("what-if disk 95");
+    assert!(!ran.stdout.contains("ERROR      image-gc"), "{}", ran.text());
+    assert!(ran.stdout.contains("the images that go: the thresholds"), "{}", ran.text());
+    assert_eq!(ran.code, 3, "{}", ran.text());
+    let fleet = kq("fleet ask s.json -- gc dry-run --at-usage 97%").within(folder.path()).run();
+    assert!(fleet.stdout.contains("undecided"), "{}", fleet.text());
+}
+
 /// A source that did not answer.
 fn unanswered() -> Value {
     json!({"found": null, "tried": [{"source": "x", "reason": "connection refused"}]})

@@ -2,7 +2,7 @@
 
 use super::disruptions::NodeDisruptions;
 use super::reported::{
-    Admission, Before, Devices, Distance, Eviction, ImageGc, Known, Outcome, Preemption, Reported,
+    Admission, Before, Devices, Distance, Eviction, ImageGc, Known, Preemption, Reported,
     ReportedFinding,
 };
 use kq_answer::Severity;
@@ -245,9 +245,10 @@ fn counted(answer: &Value, exit_code: u8) -> BTreeSet<NodeResult> {
             ..
         }) => one("undecided"),
         Reported::Preemption(it) => one(&it.result),
-        Reported::ImageGc(ImageGc { outcome: Outcome { error: Some(_) }, .. }) => {
-            one("frees too little")
+        Reported::ImageGc(ImageGc { headline: Some(it), .. }) if it.code == "unknown" => {
+            one("undecided")
         }
+        Reported::ImageGc(it) if it.falls_short() => one("frees too little"),
         Reported::ImageGc(it) if it.removes_images() => one("removes images"),
         Reported::ImageGc(_) => one("removes nothing"),
         Reported::Eviction(it) => one(eviction(&it)),

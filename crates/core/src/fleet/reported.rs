@@ -36,6 +36,8 @@ pub(super) enum Reported {
 /// The answer in one sentence.
 #[derive(Debug, Deserialize)]
 pub(super) struct ReportedHeadline {
+    #[serde(default)]
+    pub code: String,
     pub text: String,
 }
 
@@ -74,6 +76,7 @@ pub(super) struct Preemption {
 
 #[derive(Debug, Deserialize)]
 pub(super) struct ImageGc {
+    pub headline: Option<ReportedHeadline>,
     pub freed: Freed,
     pub outcome: Outcome,
     /// Of a collection under disk pressure.
@@ -81,6 +84,12 @@ pub(super) struct ImageGc {
 }
 
 impl ImageGc {
+    /// Returns true if the reclaim or the collection is not enough.
+    pub fn falls_short(&self) -> bool {
+        let is_short = self.headline.as_ref().is_some_and(|it| it.code == "not-enough");
+        is_short || self.outcome.error.is_some()
+    }
+
     /// Returns true if the kubelet removes images, and not only once a threshold is crossed.
     pub fn removes_images(&self) -> bool {
         let is_due =

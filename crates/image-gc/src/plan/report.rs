@@ -82,12 +82,16 @@ impl ImageGcPlan {
     /// Returns which images go, how much that is, and when.
     fn headline(&self) -> Headline {
         let own = self.by_settings();
-        let lacks_settings =
-            self.basis.missing.iter().any(|it| it.fact == MissingFact::KubeletConfig);
-        match lacks_settings {
+        match self.lacks_settings() {
             true => Headline::new("unknown", format!("with the default settings, {}", own.text)),
             false => own,
         }
+    }
+
+    /// Returns true if the plan is that of the default settings, and those of the kubelet are unknown: others remove other images,
+    /// or none.
+    pub fn lacks_settings(&self) -> bool {
+        self.basis.missing.iter().any(|it| it.fact == MissingFact::KubeletConfig)
     }
 
     fn by_settings(&self) -> Headline {

@@ -66,8 +66,10 @@ impl Args {
                 note("hint", &format!("to keep an image, pin it: {how}"));
             }
         }
-        let is_incomplete = node.lacks_config() || planned.lacks_facts();
-        Ok(code(&planned).unless(is_incomplete))
+        Ok(match planned.plan.lacks_settings() {
+            true => Code::Missing,
+            false => code(&planned).unless(planned.lacks_facts()),
+        })
     }
 }
 

@@ -5,7 +5,7 @@ use super::node::EvictionRanks;
 use super::rule::{Devices, Eviction, ImageGc, NodeFinding, NodeRule};
 use crate::question::image_gc::ImageGcAnswer;
 use crate::question::reclaim::NodeReclaim;
-use kq_answer::{Failure, Finding, MissingFact, Severity, Subject};
+use kq_answer::{Failure, Finding, Severity, Subject};
 use kq_facts::node::Node;
 use kq_facts::snapshot::Snapshot;
 use kq_image_gc::plan::names;
@@ -28,8 +28,7 @@ pub(super) fn image_gc(answer: Result<ImageGcAnswer, Failure>) -> NodeFinding {
     if let Some(error) = error {
         return finding(ImageGc::Fails { error: error.clone() });
     }
-    // The plan is that of the default thresholds: others remove other images, or none.
-    if plan.basis.missing.iter().any(|it| it.fact == MissingFact::KubeletConfig) {
+    if plan.lacks_settings() {
         return finding(ImageGc::NoThresholds);
     }
     let found = match (run.wants_space, usage_percent) {

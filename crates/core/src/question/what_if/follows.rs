@@ -274,6 +274,17 @@ impl Transition<'_> {
             None => plan(&self.after)?,
         };
         let rule = match (&after.outcome.error, &before.outcome.error) {
+            _ if after.lacks_settings() => {
+                let differs = (&after.outcome.error, after.freed.images)
+                    != (&before.outcome.error, before.freed.images);
+                let rule = WhatIfRule::Missing {
+                    about: "the images that go".to_owned(),
+                    reason:
+                        "the thresholds of image garbage collection are unknown (--kubelet-config)"
+                            .to_owned(),
+                };
+                return differs.then(|| Effect::new(Subject::Node, rule));
+            }
             (Some(error), None) => ImageGcChange::FallsShort { error: error.clone() },
             _ if after.freed.images > before.freed.images => ImageGcChange::Removes {
                 images: after.freed.images,
