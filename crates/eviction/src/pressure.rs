@@ -238,14 +238,28 @@ fn nothing_crossed(thresholds: &[ThresholdRow]) -> PressureReason {
 }
 
 impl Pressure {
-    /// Returns true if a pod is evicted in any case, because the reclaim is not enough.
+    /// Returns true if the reclaim is not enough in any case.
     pub fn is_short(&self) -> bool {
+        self.falls_short().is_some()
+    }
+
+    /// Returns the consequence of a reclaim that is not enough in any case; `None`: it may be enough.
+    pub fn falls_short(&self) -> Option<String> {
         let is_crossed = self.thresholds.iter().any(|row| row.met == Some(true));
         if self.layout.refused.is_some() && is_crossed {
-            return true;
+            return Some("the kubelet evicts no pod: its eviction manager fails".to_owned());
         }
-        let sure = self.acts.iter().filter(|act| act.only_if.is_none());
-        sure.filter_map(|act| act.settlement.as_ref()?.enough).any(|enough| !enough)
+        let mut sure = self.acts.iter().filter(|act| act.only_if.is_none());
+        let is_short = |act: &&PressureAction| {
+            act.settlement.as_ref().is_some_and(|it| it.enough == Some(false))
+        };
+        let act = sure.find(is_short)?;
+        Some(match (&act.victim, &act.victim_unknown) {
+            (Some(victim), _) if victim.or_else.is_empty() => format!("{} is evicted", victim.pod),
+            (Some(victim), _) => format!("{} or one equal to it is evicted", victim.pod),
+            (None, Some(_)) => "a pod is evicted".to_owned(),
+            (None, None) => "no pod can be evicted".to_owned(),
+        })
     }
 }
 

@@ -572,6 +572,16 @@ fn nobody_is_evicted_first_where_the_reclaim_is_enough() {
     let short = rank("21%");
     let text = short["headline"]["text"].as_str().expect("a sentence");
     assert!(text.starts_with("batch/report-day is evicted first; "), "{text}");
+    let short = crossed("gc dry-run --trigger eviction -o json", "21%");
+    let text = short.answer::<Value>()["headline"]["text"].to_string();
+    let evicted = "the reclaim is not enough, and batch/report-day is evicted";
+    assert!(text.contains(evicted), "{text}");
+    for (percent, word) in [("15%", "removes images"), ("21%", "frees too little")] {
+        let hard = format!("evictionHard={{\"nodefs.available\":\"{percent}\"}}");
+        let line = "fleet ask examples/night/worker-3.json -- gc dry-run --trigger eviction --set";
+        let fleet = kq(line).arg(hard).run();
+        assert!(fleet.stdout.contains(word), "{percent}: {}", fleet.text());
+    }
     // A soft threshold waits, and what nobody measured is open.
     let soft = kq(&format!("evict rank --signal nodefs.available -o json {NODE}"))
         .arg("--set")

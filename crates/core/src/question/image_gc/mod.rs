@@ -76,7 +76,15 @@ impl Answer for ImageGcAnswer {
     const KIND: &'static str = ImageGcPlan::KIND;
 
     fn headline(&self) -> Option<Headline> {
-        self.plan.headline()
+        let own = self.plan.headline()?;
+        let evicted = self.pressure.as_ref().filter(|_| !self.plan.lacks_settings());
+        Some(match evicted.and_then(Pressure::falls_short) {
+            Some(evicted) => {
+                let text = format!("{}; the reclaim is not enough, and {evicted}", own.text);
+                Headline::new("not-enough", text)
+            }
+            None => own,
+        })
     }
 
     fn basis(&self) -> &Basis {
