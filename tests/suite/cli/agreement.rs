@@ -867,6 +867,15 @@ fn default_thresholds_are_no_answer_about_images() {
     assert!(fleet.stdout.contains("undecided"), "{}", fleet.text());
 }
 
+#[test]
+fn a_fact_that_decides_about_no_image_is_not_missing() {
+    let folder = changed(|it| it["imageRecords"] = json!({ "found": null, "tried": [] }));
+    let line = "gc dry-run --set imageGCHighThresholdPercent=95 -o json --snapshot s.json";
+    let answer: Value = kq(line).within(folder.path()).run().answer();
+    assert_eq!(answer["headline"]["code"], "nothing", "{answer}");
+    assert_eq!(answer["missing"], json!([]), "{answer}");
+}
+
 /// A source that did not answer.
 fn unanswered() -> Value {
     json!({"found": null, "tried": [{"source": "x", "reason": "connection refused"}]})

@@ -176,7 +176,9 @@ pub fn plan(mut inputs: Inputs<'_>) -> ImageGcPlan {
         follows: Vec::new(),
     };
     outcome.follows = follows(&inputs, &run, found, &freed, &outcome);
-    let mut basis = basis(&inputs, pause);
+    let is_open = |it: &PlannedImage| it.certainty != Certainty::Certain;
+    let needs_records = policy.max_age.0 > 0 || items.iter().any(is_open);
+    let mut basis = basis(&inputs, needs_records, pause);
     if let (Space::Unknown, Err(reason)) = (space, &inputs.image_fs) {
         let text = format!("the image file system: {reason}");
         basis.lack(Missing::new(MissingFact::ImageFilesystems, text));
@@ -526,7 +528,7 @@ fn freed(
     freed
 }
 
-fn basis(inputs: &Inputs<'_>, warnings: Vec<Warning>) -> Basis {
+fn basis(inputs: &Inputs<'_>, needs_records: bool, warnings: Vec<Warning>) -> Basis {
     let mut basis = Basis::default();
     basis.warn_all(warnings);
     match &inputs.kubelet_start {
@@ -547,6 +549,7 @@ fn basis(inputs: &Inputs<'_>, warnings: Vec<Warning>) -> Basis {
             basis.warn(Warning::new(WarningCode::ClockSetBack, text));
         }
         Some(_) => basis.assume_all(ASSUMPTIONS.map(str::to_owned)),
+        None if !needs_records => {}
         None => basis.lack(Missing::new(
             MissingFact::ImageRecords,
             "when images were first found and last used: only the kubelet knows; kq gc record keeps \
