@@ -874,6 +874,10 @@ fn a_fact_that_decides_about_no_image_is_not_missing() {
     let answer: Value = kq(line).within(folder.path()).run().answer();
     assert_eq!(answer["headline"]["code"], "nothing", "{answer}");
     assert_eq!(answer["missing"], json!([]), "{answer}");
+    let folder = changed(|it| it["runtime"] = unanswered());
+    let ran = kq("gc explain --disk --snapshot s.json").within(folder.path()).run();
+    assert!(ran.stdout.contains("depends on unknown facts"), "{}", ran.text());
+    assert_eq!(ran.code, 3, "{}", ran.text());
 }
 
 /// A source that did not answer.

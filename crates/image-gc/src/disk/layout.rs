@@ -75,6 +75,11 @@ pub struct SignalFilesystem {
 const KINDS: [&str; 2] = ["available", "inodesFree"];
 
 impl Layout {
+    /// Returns true if the effect on eviction is known.
+    pub fn is_known(&self) -> bool {
+        self.signals.iter().all(|it| it.reclaims.is_some())
+    }
+
     /// Finds out which file systems are one.
     pub(super) fn of(facts: DiskFacts<'_>) -> Self {
         let node_fs = FsPlace::of(facts, FolderRole::Kubelet);

@@ -93,7 +93,7 @@ impl Args {
         if self.output.is_for_people() {
             tell(&disk.basis);
         }
-        Ok(if disk.judged.unknown.is_some() { Code::Missing } else { Code::Answered })
+        Ok(Code::Answered.unless(disk.judged.unknown.is_some() || !disk.layout.is_known()))
     }
 }
 
