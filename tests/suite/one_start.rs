@@ -250,6 +250,8 @@ fn a_configuration_that_ends_a_start_admits_no_pod() {
         assert_eq!((admit.code, &answer["headline"]["code"]), (1, &Value::from("no-start")));
         let table = ask("admit explain --kubelet-restart").run();
         assert!(table.stdout.contains("IF IT STARTS"), "{base} {drop_in}: {}", table.stdout);
+        let said = "no pod is admitted: the kubelet ";
+        assert!(table.stdout.starts_with(said), "{base} {drop_in}: {}", table.stdout);
     }
 }
 

@@ -37,7 +37,7 @@ answer!("PodReadmission", PodReadmission; PodReadmission::headline);
 
 impl PodReadmission {
     /// Returns how many pods stay, and the first that does not.
-    fn headline(&self) -> Headline {
+    pub(super) fn headline(&self) -> Headline {
         if let Some(error) = &self.start_error {
             return Headline::new("no-start", format!("no pod is admitted: {error}"));
         }

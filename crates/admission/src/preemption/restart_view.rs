@@ -10,7 +10,16 @@ use kq_output::units::and_more;
 use std::iter;
 
 /// Shows who is taken in again.
-pub fn table(answer: &PodReadmission) -> Table {
+pub fn table(answer: &PodReadmission) -> Doc {
+    if answer.start_error.is_none() {
+        return items(answer).into();
+    }
+    let mut doc = Doc::headed(&answer.headline().with(&answer.basis).text);
+    doc.add_apart(items(answer));
+    doc
+}
+
+fn items(answer: &PodReadmission) -> Table {
     let rows: Vec<(usize, &Readmitted)> = answer.items.iter().enumerate().collect();
     // A pipe gets no sentence above the table.
     let result = if answer.start_error.is_some() { "IF IT STARTS" } else { "RESULT" };
@@ -72,7 +81,7 @@ pub fn wide(answer: &PodReadmission) -> Doc {
         Column::new("MISSING", |(_, _, it)| or_dash((it.missing != 0).then(|| of(it, it.missing)))),
         Column::text("TAKEN BY", |(_, _, it)| takers(it)),
     ]);
-    let mut doc = Doc::from(table(answer));
+    let mut doc = table(answer);
     doc.add_apart(compared);
     doc
 }
