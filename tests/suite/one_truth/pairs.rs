@@ -430,9 +430,12 @@ fn add(node: &Answers, found: &mut Vec<String>) {
     else {
         return;
     };
-    let result = rows(&change, "pods").find(|it| it["pod"] == "shop/new").map(|it| &it["result"]);
+    let new = rows(&change, "pods").find(|it| it["pod"] == "shop/new");
+    let result = new.map(|it| &it["result"]);
     // One that is admitted may be evicted at once.
     let is_admitted = result.is_some_and(|result| result != "refused");
+    let is_open = new.is_some_and(|it| rows(it, "orElse").any(|other| other == "refused"));
+    let is_admitted = (!is_open).then_some(is_admitted);
     differ(found, "shop/new", &json!(is_admitted), &answer["admitted"]);
 }
 

@@ -105,9 +105,10 @@ pub(super) fn swap(start: &Start<'_>, found: &mut StartExamination) {
                 found.refuse(Stage::Run, "memorySwap.swapBehavior", error);
             }
             Some(CgroupVersion::V2) => {}
-            None => found.skip(
+            None => found.skip_of(
                 "LimitedSwap, which the kubelet rejects on cgroup v1",
                 "the version of the cgroup hierarchy",
+                [config.swap_behavior.clone()],
             ),
         }
     }
@@ -117,7 +118,8 @@ pub(super) fn swap(start: &Start<'_>, found: &mut StartExamination) {
         }
         Some(_) => {}
         None if config.fail_swap_on => {
-            found.skip("swap, which the kubelet rejects", "the machine's swap")
+            let settings = ["failSwapOn".to_owned()];
+            found.skip_of("swap, which the kubelet rejects", "the machine's swap", settings)
         }
         None => {}
     }
@@ -248,7 +250,8 @@ pub(super) fn root_filesystem(start: &Start<'_>, found: &mut StartExamination) {
         return;
     }
     let Some(filesystem) = start.facts.root_filesystem else {
-        return found.skip("ZFS below its folder", "the file system of the kubelet's folder");
+        let (what, fact) = ("ZFS below its folder", "the file system of the kubelet's folder");
+        return found.skip_of(what, fact, [start.facts.version().to_string()]);
     };
     if filesystem.kind == "zfs"
         && let Some((major, minor)) = filesystem.device.split_once(':')

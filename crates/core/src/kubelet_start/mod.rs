@@ -326,17 +326,17 @@ pub struct NotExamined {
     pub what: &'static str,
     /// The fact that is missing.
     pub fact: &'static str,
-    /// The settings that the check is of, with their values.
+    /// The settings that make the kubelet check it, with their values; none: it checks this at every start.
     #[serde(skip)]
     pub settings: BTreeSet<String>,
 }
 
 impl NotExamined {
-    /// Returns true if another start skips this check, with these settings.
-    pub fn is_also_of(&self, other: &StartExamination) -> bool {
-        other.unknown.iter().any(|it| {
-            (it.what, it.fact) == (self.what, self.fact) && self.settings.is_subset(&it.settings)
-        })
+    /// Returns true if settings add this check to those of another start.
+    pub fn is_new_to(&self, other: &StartExamination) -> bool {
+        let mut same = other.unknown.iter();
+        let same = same.find(|it| (it.what, it.fact) == (self.what, self.fact));
+        !self.settings.is_subset(same.map_or(&BTreeSet::new(), |it| &it.settings))
     }
 }
 

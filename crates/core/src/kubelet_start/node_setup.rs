@@ -18,8 +18,8 @@ pub(super) fn kernel(start: &Start<'_>, found: &mut StartExamination) {
     }
     let known = facts.files.map(|files| &files.kernel_settings);
     let Some(known) = known.filter(|known| known.len() == KERNEL_SETTINGS.len()) else {
-        return found
-            .skip("kernel settings that protectKernelDefaults rejects", "the kernel's settings");
+        let what = "kernel settings that protectKernelDefaults rejects";
+        return found.skip_of(what, "the kernel's settings", ["protectKernelDefaults".to_owned()]);
     };
     let (mut settings, mut errors) = (Vec::new(), Vec::new());
     for (name, expected) in KERNEL_SETTINGS {

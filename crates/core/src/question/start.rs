@@ -171,7 +171,7 @@ impl KubeletStart {
 
     /// Leaves the start open for a check that was skipped, and that the start before the change does not make.
     pub fn doubt_new_checks(&mut self, before: &StartExamination) {
-        let new = self.not_examined.iter().find(|it| !it.is_also_of(before));
+        let new = self.not_examined.iter().find(|it| it.is_new_to(before));
         if let Some(NotExamined { what, fact, .. }) = new.cloned() {
             self.findings.push((StartFinding::NewCheck { what, fact }, None));
             self.starts = None;
