@@ -18,10 +18,21 @@ fn limits_below_a_millisecond_are_named() {
             ),
             (
                 "of an ended pod",
-                |given| given.pod(limited("9m").phase("Succeeded")),
+                |given| {
+                    given.pod(limited("9m").phase("Succeeded"));
+                    given.runtime().containers =
+                        Lookup::found("containerd.sock", Vec::new().into());
+                },
                 Fine,
                 "none",
                 "",
+            ),
+            (
+                "of an ended pod whose container runs",
+                |given| given.pod(limited("9m").phase("Succeeded")),
+                Warn,
+                "default/web/web 9m",
+                "10m or more",
             ),
             (
                 "of the pod as a whole",
