@@ -1,4 +1,5 @@
-//! Boots an emulated machine that has only the unified hierarchy and runs the tests of `real` there.
+//! Boots an emulated machine that has only the unified hierarchy and runs the tests of `real` there, without those that no
+//! cgroup decides.
 //!
 //! It takes longer than any other test, and stands where the tests begin.
 
@@ -19,6 +20,7 @@ fn the_same_holds_on_the_unified_hierarchy() {
         .args(["--file", env!("CARGO_BIN_EXE_kq"), "--"])
         .arg(std::env::current_exe().expect("the tests have a program"))
         .args(["real::", "--test-threads=1", "--nocapture"])
+        .args(["--skip", "real::images::", "--skip", "real::release::"])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

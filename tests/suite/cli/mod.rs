@@ -248,13 +248,13 @@ mod words;
 /// The width of a terminal, as the programs see it.
 const WIDTH: &str = "100";
 
-/// No run takes that long; one that does is stuck.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// No run takes that long, on a busy host either; one that does is stuck.
+const PATIENCE: Duration = Duration::from_secs(180);
 
-/// Returns how long a run may take: the machine with systemd is emulated, and has many pods.
+/// Returns how long a run may take: machines with systemd or the unified hierarchy are emulated.
 fn patience() -> Duration {
-    match std::env::var_os("KQ_REAL_NODE").is_some_and(|it| it == "systemd") {
-        true => 15 * PATIENCE,
+    match std::env::var_os("KQ_REAL_NODE").is_some_and(|it| it == "systemd" || it == "v2") {
+        true => 5 * PATIENCE,
         false => PATIENCE,
     }
 }

@@ -1,7 +1,7 @@
 //! `kq admit explain` and `kq preempt explain` among pods that really run: what the runtime says decides who
 //! counts.
 
-use super::{Runc, Running, node};
+use super::{AMPLE, Runc, Running, node};
 use crate::cli::{Ran, kq};
 use serde_json::{Value, json};
 use std::fs;
@@ -49,7 +49,7 @@ fn a_pod_counts_until_the_runtime_has_stopped_it() {
         (ran.code, &ran.answer::<Value>()["kills"]),
         (0, &json!(["real/leaves"])),
         "{}",
-        ran.stderr
+        ran.text()
     );
     assert_eq!(
         counts(&ran, "real/leaves"),
@@ -58,9 +58,9 @@ fn a_pod_counts_until_the_runtime_has_stopped_it() {
 
     running.stop_pod("leaves");
     let ran = ask(&running, "preempt explain new.json");
-    assert_eq!((ran.code, &ran.answer::<Value>()["result"]), (0, &json!("fits")), "{}", ran.stderr);
+    assert_eq!((ran.code, &ran.answer::<Value>()["result"]), (0, &json!("fits")), "{}", ran.text());
     let ran = ask(&running, "admit explain new.json");
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert_eq!(ran.code, 0, "{}", ran.text());
     assert_eq!(counts(&ran, "real/leaves"), (false, "its phase is Failed".to_owned()));
     assert!(counts(&ran, "real/stays").0, "{}", ran.stdout);
 }
@@ -91,6 +91,7 @@ fn ask(running: &Running<'_>, line: &str) -> Ran {
         .arg("--node-name=worker")
         .arg("--runtime-endpoint")
         .arg(format!("unix://{}", running.node.socket.display()))
+        .arg(AMPLE)
         .within(folder)
         .run()
 }

@@ -1,7 +1,7 @@
 //! `kq cgroup show`, `which`, `diff`, `apply` and `rollback` on pods that really run.
 
 use super::values::PODS;
-use super::{Runc, Running, is_guest, node};
+use super::{AMPLE, Runc, Running, is_guest, node};
 use crate::cli::{Ran, Run, kq};
 use serde_json::Value;
 use std::path::Path;
@@ -163,6 +163,7 @@ fn sources(running: &Running<'_>, line: &str) -> Run {
         .arg(text(&node.folder.join("kubelet.yaml")))
         .arg("--runtime-endpoint")
         .arg(format!("unix://{}", node.socket.display()))
+        .arg(AMPLE)
 }
 
 /// Returns cgroup, file and verdict of all that is not as planned.

@@ -58,6 +58,9 @@ mod values;
 /// Says what is to be done without a node, and which machine this is.
 const VARIABLE: &str = "KQ_REAL_NODE";
 
+/// The time limit of a read: an emulated machine may need longer than a node for the answer of its runtime.
+const AMPLE: &str = "--timeout=60s";
+
 /// Lends the node; `None`, after saying why, where there cannot be one.
 pub fn node() -> Option<MutexGuard<'static, Node>> {
     static NODE: OnceLock<Result<Mutex<Node>, String>> = OnceLock::new();

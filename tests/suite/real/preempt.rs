@@ -2,7 +2,7 @@
 //! runtime to stop those that are evicted, as a kubelet would.
 
 use super::runtime::Runtime;
-use super::{Node, Runc, node};
+use super::{AMPLE, Node, Runc, node};
 use crate::cli::cluster::{Cluster, State, node as node_object};
 use crate::cli::kq;
 use crate::cli::made_up_node::NAME;
@@ -73,6 +73,7 @@ fn a_node_is_freed_and_what_went_does_not_run_any_more() {
         kq(&format!("{line} new.json --node-name {NAME} {}", cluster.flags(&node.folder)))
             .arg("--runtime-endpoint")
             .arg(format!("unix://{}", node.socket.display()))
+            .arg(AMPLE)
             .within(&node.folder)
             .run()
     };
