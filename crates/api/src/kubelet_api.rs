@@ -8,7 +8,7 @@
 //! two proofs: the server shows the certificate in the kubelet's own folder, or the kubelet's process accepted the very
 //! connection on which kq asks.
 
-use crate::http::tls::{Identity, OTHER_CERTIFICATE, Tls, Trust, read_authorities};
+use crate::http::tls::{Identity, Tls, Trust, read_authorities};
 use crate::http::{Deadline, Exchange, MAX_BODY, Target, read_token, run};
 use hyper::Method;
 use hyper::body::Bytes;
@@ -144,11 +144,6 @@ fn bearer(file: &std::path::Path) -> Result<HeaderValue, HttpError> {
     Ok(value)
 }
 
-/// Returns true for a server that showed another certificate than the one that lies in the kubelet's folder.
-pub fn is_other_certificate(error: &HttpError) -> bool {
-    matches!(error, HttpError::Tls { reason, .. } if reason == OTHER_CERTIFICATE)
-}
-
 /// Returns the remedy for an error, if known: whole sentences, each on its own line.
 pub fn hint(error: &HttpError) -> Option<String> {
     let hint = match error {
@@ -173,7 +168,7 @@ pub fn hint(error: &HttpError) -> Option<String> {
             "check that the kubelet runs, and its address and port, or pass --kubelet-url"
                 .to_owned()
         }
-        HttpError::Tls { .. } | HttpError::NotHttp { .. } => {
+        HttpError::Tls { .. } | HttpError::OtherCertificate { .. } | HttpError::NotHttp { .. } => {
             "the kubelet's authenticated port (10250) speaks TLS, its read-only port (10255) does not"
                 .to_owned()
         }

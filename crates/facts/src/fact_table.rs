@@ -8,8 +8,6 @@ use kq_output::units::counted;
 
 /// One fact.
 struct Fact {
-    /// Its name in the summary.
-    name: &'static str,
     /// Its source, for the reason why it was not queried.
     source: &'static str,
     /// Returns true if a question needs it.
@@ -42,7 +40,6 @@ impl<T> Place for Lookup<T> {
 macro_rules! fact {
     ($name:literal, $source:literal, $needed:expr, snapshot.$field:ident, $value:expr) => {
         Fact {
-            name: $name,
             source: $source,
             is_needed: $needed,
             place: |snapshot| Some(&mut snapshot.$field),
@@ -51,7 +48,6 @@ macro_rules! fact {
     };
     ($name:literal, $source:literal, $needed:expr, runtime.$field:ident, $value:expr) => {
         Fact {
-            name: $name,
             source: $source,
             is_needed: $needed,
             place: |snapshot| Some(&mut snapshot.runtime.found.as_mut()?.value.$field),
@@ -64,7 +60,6 @@ macro_rules! fact {
     };
     ($name:literal, $source:literal, $needed:expr, devices.$field:ident, $value:expr) => {
         Fact {
-            name: $name,
             source: $source,
             is_needed: $needed,
             place: |snapshot| Some(&mut snapshot.devices.as_mut()?.$field),
@@ -173,6 +168,8 @@ const FACTS: &[Fact] = &[
         runtime.sandbox_image,
         Clone::clone
     ),
+    // They are read with other facts, which the runtime reports.
+    Fact { source: "", is_needed: |_| true, place: |_| None, summarise: summarise_folders },
     fact!(
         "records of images",
         "the records of images",
@@ -269,22 +266,21 @@ impl Summary {
     }
 }
 
+fn summarise_folders(snapshot: &Snapshot, summary: &mut Summary) {
+    for (role, folder) in &snapshot.folders {
+        let name = format!("folder of {role}");
+        summary.add(&name, &folder.filesystem, |it| format!("{} on {}", it.kind, it.device));
+        let name = format!("{name}: usage");
+        summary.add(&name, &folder.usage, |usage| format!("{} bytes", usage.bytes));
+    }
+}
+
 /// Returns one line for each source that was queried.
 pub fn summary(snapshot: &Snapshot) -> Vec<String> {
     let HostRoot { path, because } = &snapshot.host_root;
     let mut summary = Summary(vec![format!("host: {path} ({because})")]);
     for fact in FACTS {
         (fact.summarise)(snapshot, &mut summary);
-        // The runtime reports the folders.
-        if fact.name == "sandbox image" {
-            for (role, folder) in &snapshot.folders {
-                let name = format!("folder of {role}");
-                summary
-                    .add(&name, &folder.filesystem, |it| format!("{} on {}", it.kind, it.device));
-                let name = format!("{name}: usage");
-                summary.add(&name, &folder.usage, |usage| format!("{} bytes", usage.bytes));
-            }
-        }
     }
     summary.0
 }

@@ -7,7 +7,7 @@ use kq_answer::origin::Origin;
 use kq_api::api_server::{ApiError, client_certificate};
 use kq_api::kubelet_api::{
     ClientCertificate, Credentials, HttpError, KubeletApi, RunningKubelet, ServerTrust, hint,
-    is_other_certificate, own_certificates,
+    own_certificates,
 };
 use kq_facts::describe::ConfigSource;
 use kq_facts::kubelet_config::{Source, write_out_empty};
@@ -328,7 +328,7 @@ impl KubeletServer<'_> {
                 None => error.to_string(),
             };
             reason = hint.map_or_else(|| said.clone(), |hint| format!("{said} ({hint})"));
-            if !is_other_certificate(&error) {
+            if !matches!(error, HttpError::OtherCertificate { .. }) {
                 break;
             }
             other = Some(error.to_string());

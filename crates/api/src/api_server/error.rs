@@ -141,7 +141,7 @@ impl ApiError {
             Self::Http(HttpError::Clear { .. }) => {
                 "use an https:// server in the kubeconfig, or remove the credentials from it"
             }
-            Self::Http(HttpError::Tls { .. }) => {
+            Self::Http(HttpError::Tls { .. } | HttpError::OtherCertificate { .. }) => {
                 "check certificate-authority, tls-server-name and the client certificate in the \
                  kubeconfig"
             }

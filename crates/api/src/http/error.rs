@@ -87,6 +87,14 @@ pub enum HttpError {
         /// What was wrong.
         reason: String,
     },
+    /// The server showed another certificate than the one that lies in the kubelet's folder.
+    #[error(
+        "no TLS with {address}: the server's certificate is not the one in the kubelet's folder"
+    )]
+    OtherCertificate {
+        /// The server.
+        address: String,
+    },
     /// The server answered with something else than success.
     #[error("{address} answered {}{}{}", status(*code), redirect(location), quoted(body))]
     Status {
@@ -220,6 +228,7 @@ impl HttpError {
             Self::Timeout { phase, .. } => matches!(phase, Phase::Connect | Phase::Tls),
             // With TLS 1.3, a server can refuse us after it was sent.
             Self::Tls { .. }
+            | Self::OtherCertificate { .. }
             | Self::Status { .. }
             | Self::CutOff { .. }
             | Self::NotHttp { .. }

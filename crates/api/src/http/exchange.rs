@@ -4,7 +4,7 @@ use crate::http::error::{HttpError, Phase, Redaction, Refusal};
 #[cfg(feature = "apiserver")]
 use crate::http::proxy::Proxy;
 use crate::http::target::Target;
-use crate::http::tls::{Tls, words};
+use crate::http::tls::{Tls, failure};
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Body, Bytes, Incoming};
 use hyper::client::conn::http1;
@@ -163,13 +163,13 @@ pub(super) async fn encrypt(
     let handshake = TlsConnector::from(tls.config.clone()).connect(name, stream);
     match deadline.within(address, Phase::Tls, handshake).await? {
         Ok(stream) => Ok(Box::new(stream)),
-        Err(error) => Err(tls_error(match find::<rustls::Error>(&error) {
-            Some(error) => words(error),
+        Err(error) => Err(match find::<rustls::Error>(&error) {
+            Some(error) => failure(address.to_owned(), error),
             None if error.kind() == io::ErrorKind::UnexpectedEof => {
-                "the server closed the connection in the handshake".to_owned()
+                tls_error("the server closed the connection in the handshake".to_owned())
             }
-            None => kq_io::input::plain(&error),
-        })),
+            None => tls_error(kq_io::input::plain(&error)),
+        }),
     }
 }
 
@@ -318,7 +318,7 @@ impl Exchange<'_> {
     fn broken(&self, error: &hyper::Error, received: u64, expected: Option<u64>) -> HttpError {
         let address = self.address().to_owned();
         if let Some(error) = find::<rustls::Error>(error) {
-            return HttpError::Tls { address, reason: words(error) };
+            return failure(address, error);
         }
         let io = find::<io::Error>(error);
         let is_malformed = io.is_some_and(|io| {

@@ -188,9 +188,16 @@ impl ServerCertVerifier for KeyHolder {
     }
 }
 
-/// What is wrong with a certificate that is none of [`Trust::Exactly`].
-pub(crate) const OTHER_CERTIFICATE: &str =
-    "the server's certificate is not the one in the kubelet's folder";
+/// Returns the error of a connection to a server; a certificate that is none of [`Trust::Exactly`] has its own.
+pub(super) fn failure(address: String, error: &rustls::Error) -> HttpError {
+    use rustls::Error::InvalidCertificate;
+    match error {
+        InvalidCertificate(CertificateError::ApplicationVerificationFailure) => {
+            HttpError::OtherCertificate { address }
+        }
+        error => HttpError::Tls { address, reason: words(error) },
+    }
+}
 
 /// Returns the error in words that do not need the source of rustls.
 pub(crate) fn words(error: &rustls::Error) -> String {
@@ -208,7 +215,6 @@ pub(crate) fn words(error: &rustls::Error) -> String {
             CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
                 "the server's certificate is for another name or address"
             }
-            CertificateError::ApplicationVerificationFailure => OTHER_CERTIFICATE,
             CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
                 "the certificate has expired"
             }
