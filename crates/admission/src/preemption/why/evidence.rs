@@ -356,11 +356,17 @@ fn of_end(end: &TerminatedState, says: String) -> Clue {
     let meaning = match (end.reason.as_str(), end.exit_code) {
         ("OOMKilled", _) => Meaning::OomKilled,
         ("ContainerStatusUnknown", _) => Meaning::UnknownEnd,
+        _ if never_ran(end) => Meaning::NotStarted,
         (_, 0) => Meaning::EndedWithoutError,
         (_, code @ 129..=192) => Meaning::EndedBySignal { signal: code - 128 },
         _ => Meaning::EndedWithError,
     };
     clue(EvidenceSource::Container, time(end.finished_at.as_ref()), says, nothing(meaning))
+}
+
+/// Returns true if the runtime could not start the process: containerd's reason, and that of cri-dockerd.
+pub(super) fn never_ran(end: &TerminatedState) -> bool {
+    matches!(end.reason.as_str(), "StartError" | "ContainerCannotRun")
 }
 
 fn end_text(end: &TerminatedState) -> String {

@@ -138,6 +138,9 @@ pub enum Meaning {
         /// Its number.
         signal: i32,
     },
+    /// The runtime made the container, and could not start its process.
+    #[text("the container runtime could not start its process")]
+    NotStarted,
     /// Any other exit code.
     #[text("it ended by itself, with an error")]
     EndedWithError,

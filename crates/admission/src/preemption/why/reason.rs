@@ -129,6 +129,30 @@ pub enum CauseReason {
         /// The exit code excludes that another process ended it.
         is_own_end: bool,
     },
+    /// A container ended, and was not started again.
+    #[text(
+        is_own_end: true =>
+        "container {container} ended with exit code {exit_code}, and {next}",
+        next = next_start(*waits)
+    )]
+    #[text(
+        "container {container} ended with exit code {exit_code}, and {next}; the cause is unknown",
+        next = next_start(*waits)
+    )]
+    ContainerEnded {
+        container: String,
+        exit_code: i32,
+        /// The exit code excludes that another process ended it.
+        is_own_end: bool,
+        /// The kubelet waits with its next start.
+        waits: bool,
+    },
+    /// The runtime could not start the process of a container.
+    #[text(
+        "the container runtime could not start the process of container {container} ({reason}, \
+         exit code {exit_code})"
+    )]
+    ContainerNotStarted { container: String, reason: String, exit_code: i32 },
     /// The kubelet stopped a container for its probe.
     #[text(restarts: None => "container {container} was stopped for its {probe} probe ({source})")]
     #[text(
@@ -167,6 +191,10 @@ pub enum CauseReason {
         /// A disruption was announced, and did not follow.
         was_announced: bool,
     },
+}
+
+fn next_start(waits: bool) -> &'static str {
+    if waits { "waits for its next start" } else { "was not started again" }
 }
 
 /// What leaves another explanation for the failure of a container.
@@ -301,6 +329,8 @@ impl CauseReason {
             | Self::ContainerUnknown { container }
             | Self::ContainerFailed { container, .. }
             | Self::Restarted { container, .. }
+            | Self::ContainerEnded { container, .. }
+            | Self::ContainerNotStarted { container, .. }
             | Self::StoppedForProbe { container, .. } => Some(container),
             _ => None,
         }

@@ -112,6 +112,8 @@ pub enum Cause {
     RestartedByProbe,
     /// A container of it ended, and was started again.
     Restarted,
+    /// A container of it ended, and was not started again.
+    ContainerEnded,
     /// It lives.
     NotKilled,
     Unknown,
@@ -142,6 +144,7 @@ impl Cause {
                 | Self::RestartedByProbe
                 | Self::Ended
                 | Self::Restarted
+                | Self::ContainerEnded
                 | Self::Unknown
         )
     }
@@ -156,6 +159,7 @@ impl Cause {
                 | Self::OutOfMemory
                 | Self::RestartedByProbe
                 | Self::Restarted
+                | Self::ContainerEnded
         )
     }
 }
@@ -176,6 +180,7 @@ impl Cause {
             Self::EndedByProbe => "a container was ended by its probe",
             Self::RestartedByProbe => "a container was restarted by its probe",
             Self::Restarted => "a container ended, and was started again",
+            Self::ContainerEnded => "a container ended, and was not started again",
             Self::DeadlineExceeded => "it ran longer than it may",
             Self::EndedByKubelet => "ended by the kubelet, for an unknown reason",
             Self::Deleted => "deleted",

@@ -18,9 +18,11 @@
 //! | event of its probe after the end | not by that probe |
 //! | a container started again after an error | restarted, certain |
 //! | a container started again after 0, 137, 143 or an unknown end | restarted, likely |
+//! | the last end of a container without a start after it | container ended, as sure as of one that was started again |
+//! | a container whose process the runtime could not start | container ended, certain; of a failed pod ended, certain |
 //! | Running or Pending | not killed, certain; likely where an end was announced and did not come |
 
-use super::evidence::{every_status, probe_kill};
+use super::evidence::{every_status, never_ran, probe_kill};
 use super::reason::{CauseReason, FailureDoubt};
 use super::report::{Cause, EvidenceSource};
 use super::sequel::{
@@ -103,7 +105,7 @@ pub(super) fn classify(
             TerminationCause::new(Cause::Ended, Likely, because)
         }
         "Failed" => failed(pod),
-        _ => restarted(pod).unwrap_or_else(|| {
+        _ => ended_container(pod).unwrap_or_else(|| {
             let was_announced = has_disruption_target(pod);
             let certainty = if was_announced { Likely } else { Certain };
             let because = CauseReason::Lives { phase, was_announced };
@@ -130,6 +132,9 @@ fn failed(pod: &Pod) -> TerminationCause {
         let (container, exit_code) = (name.to_owned(), end.exit_code);
         return ended(Likely, CauseReason::ContainerKilled { container, exit_code });
     }
+    if let Some((name, end)) = failed().find(|(_, end)| never_ran(end)) {
+        return ended(Certain, not_started(name, end));
+    }
     let Some((name, end)) = failed().next() else { return ended(Likely, CauseReason::NoneFailed) };
     let spec = pod.spec.containers_and_init();
     let has_probe = spec
@@ -145,17 +150,53 @@ fn failed(pod: &Pod) -> TerminationCause {
     ended(certainty, CauseReason::ContainerFailed { container, exit_code, doubt })
 }
 
-/// Returns which container was started again last.
-fn restarted(pod: &Pod) -> Option<TerminationCause> {
-    let statuses = || every_status(pod).filter(|status| status.restart_count > 0);
-    let last = ends(statuses(), |status| &status.last_state.terminated);
-    let last = last.max_by_key(|(_, end)| finished(end)).map(|(name, end)| (name, Some(end)));
-    let (name, end) = last.or_else(|| Some((statuses().next()?.name.as_str(), None)))?;
-    let is_own_end = end.is_some_and(|end| !is_open(end));
+/// Returns which container of a pod that lives ended last, and whether it was started again.
+fn ended_container(pod: &Pod) -> Option<TerminationCause> {
+    // That an init container is done is no news.
+    let is_news = |end: &TerminatedState, is_init: bool| !is_init || end.exit_code != 0;
+    let inits = pod.status.init_container_statuses.iter().map(|status| (status, true));
+    let all = || inits.clone().chain(pod.status.container_statuses.iter().map(|it| (it, false)));
+    let now = all().filter_map(|(status, is_init)| {
+        let end = status.state.terminated.as_ref().filter(|end| is_news(end, is_init))?;
+        Some((status, end, false))
+    });
+    let before = all().filter_map(|(status, _)| {
+        // A container that has ended again is among the ends of now.
+        let end = status.last_state.terminated.as_ref()?;
+        let runs = status.state.waiting.is_none();
+        Some((status, end, runs)).filter(|_| status.state.terminated.is_none())
+    });
+    let last = now.chain(before).max_by_key(|(_, end, _)| finished(end));
+    let Some((status, end, runs)) = last else {
+        let (status, _) = all().find(|(status, _)| status.restart_count > 0)?;
+        let container = status.name.clone();
+        let because = CauseReason::Restarted { container, exit_code: None, is_own_end: false };
+        return Some(TerminationCause::new(Cause::Restarted, Certainty::Likely, because));
+    };
+    let is_own_end = !is_open(end);
     let certainty = if is_own_end { Certainty::Certain } else { Certainty::Likely };
-    let (container, exit_code) = (name.to_owned(), end.map(|end| end.exit_code));
-    let because = CauseReason::Restarted { container, exit_code, is_own_end };
-    Some(TerminationCause::new(Cause::Restarted, certainty, because))
+    let (container, exit_code) = (status.name.clone(), end.exit_code);
+    let (cause, because) = match runs {
+        true => {
+            let exit_code = Some(exit_code);
+            (Cause::Restarted, CauseReason::Restarted { container, exit_code, is_own_end })
+        }
+        false if never_ran(end) => (Cause::ContainerEnded, not_started(&container, end)),
+        false => {
+            let waits = status.state.waiting.is_some();
+            let because = CauseReason::ContainerEnded { container, exit_code, is_own_end, waits };
+            (Cause::ContainerEnded, because)
+        }
+    };
+    Some(TerminationCause::new(cause, certainty, because))
+}
+
+fn not_started(container: &str, end: &TerminatedState) -> CauseReason {
+    CauseReason::ContainerNotStarted {
+        container: container.to_owned(),
+        reason: end.reason.clone(),
+        exit_code: end.exit_code,
+    }
 }
 
 /// A container that the kubelet stopped for a probe.

@@ -67,6 +67,36 @@ fn a_pod_is_judged_by_its_containers() {
         ("was killed", pod("Running", none(), end(137, "Error", "11:00:00"), 1), Restarted, Likely),
         ("not said how", pod("Running", none(), none(), 1), Restarted, Likely),
         (
+            "waits for its next start",
+            pod("Running", json!({"waiting": {}}), end(1, "Error", "11:00:00"), 0),
+            ContainerEnded,
+            Certain,
+        ),
+        (
+            "ended alone",
+            pod("Running", end(3, "Error", "11:00:00"), none(), 0),
+            ContainerEnded,
+            Certain,
+        ),
+        (
+            "ended after a restart",
+            pod("Running", end(137, "Error", "11:00:00"), end(1, "Error", "10:00:00"), 1),
+            ContainerEnded,
+            Likely,
+        ),
+        (
+            "never ran",
+            pod("Running", json!({"waiting": {}}), end(128, "StartError", "11:00:00"), 4),
+            ContainerEnded,
+            Certain,
+        ),
+        (
+            "never ran, and failed",
+            pod("Failed", end(128, "StartError", "11:00:00"), none(), 0),
+            Ended,
+            Certain,
+        ),
+        (
             "exited with 0",
             pod("Running", none(), end(0, "Completed", "11:00:00"), 1),
             Restarted,
