@@ -243,6 +243,12 @@ impl Pressure {
         self.falls_short().is_some()
     }
 
+    /// Returns true if it is not known whether the reclaim is enough.
+    pub fn is_open(&self) -> bool {
+        let mut sure = self.acts.iter().filter(|act| act.only_if.is_none());
+        sure.any(|act| act.settlement.as_ref().is_none_or(|it| it.enough.is_none()))
+    }
+
     /// Returns the consequence of a reclaim that is not enough in any case; `None`: it may be enough.
     pub fn falls_short(&self) -> Option<String> {
         let is_crossed = self.thresholds.iter().any(|row| row.met == Some(true));

@@ -227,7 +227,7 @@ fn pressure_says_what_is_reclaimed_and_who_goes() {
              then unused images",
             "removedForSpace",
             true,
-            0,
+            3,
             "imagefs.available: unknown whether reclaiming is enough (images free between 0 and",
         ),
         (
@@ -357,7 +357,7 @@ fn pressure_says_what_is_reclaimed_and_who_goes() {
             "crossed: imagefs.available 12Gi",
             "removedForSpace",
             true,
-            0,
+            3,
             "(images free at least 0 bytes, with no known upper bound, counted as 2147483648;",
         ),
         (

@@ -113,6 +113,7 @@ fn code(ImageGcAnswer { plan, pressure }: &ImageGcAnswer) -> Code {
     }
     match (&plan.outcome.error, plan.run.wants_space) {
         (Some(_), _) => Code::No,
+        _ if pressure.as_ref().is_some_and(Pressure::is_open) => Code::Missing,
         (None, None) => Code::Missing,
         (None, Some(_)) => Code::Answered,
     }

@@ -1,7 +1,7 @@
 //! The report of one pod, across all domains.
 
 use super::pod_fact::PodFact;
-use super::restart::victims_of_next;
+use super::restart::{Victims, victims_of_next};
 use super::rule::{Eviction, NodeFinding, NodeRule};
 use crate::question::admission::{AdmissionNode, Detail, plan, sort};
 use crate::question::cgroup::Compared;
@@ -435,7 +435,7 @@ impl Page<'_> {
         let about = AdmissionNode::with_all_pods(node.clone());
         match victims_of_next(&about) {
             Ok((needs_milli_cpu, victims)) => {
-                let is_victim = victims.iter().any(|victim| victim == self.name);
+                let is_victim = victims.has(self.name);
                 self.add(
                     None,
                     PodFact::Preempted { needs_milli_cpu, is_victim },
@@ -448,13 +448,15 @@ impl Page<'_> {
         }
         let critical = is_critical_pod(pod);
         let victims = match critical {
-            false => Ok(Vec::new()),
+            false => Ok((Vec::new(), Vec::new())),
             true => plan(&about, pod, |others| sort(others, &[]), Detail::BRIEF)
-                .map(|planned| planned.victims.iter().map(|pod| qualified(pod)).collect()),
+                .map(|planned| Victims::of(&planned))
+                .map(|Victims { victims, equal, .. }| (victims, equal)),
         };
         match victims {
-            Ok(victims) => {
-                self.add(None, PodFact::Preempts { critical, victims }, "kq preempt explain POD");
+            Ok((victims, equal)) => {
+                let fact = PodFact::Preempts { critical, victims, equal };
+                self.add(None, fact, "kq preempt explain POD");
             }
             Err(failure) => self.lack(
                 MissingFact::Preemption,

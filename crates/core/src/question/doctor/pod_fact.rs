@@ -1,5 +1,6 @@
 //! The facts in the report of a pod, and their sentences.
 
+use super::rule::or_equal;
 use kq_answer::reason::Reason;
 use kq_facts::timestamp::Timestamp;
 use kq_k8s::pod::ProbeType;
@@ -177,30 +178,38 @@ pub enum PodFact {
     #[text(critical: false => "it is not critical: the kubelet kills no pod for it")]
     #[text(if victims.is_empty() => "it is critical, and fits without a victim")]
     #[text(
-        "if it were admitted again, the kubelet would kill {victims} for it",
-        victims = victims.join(", ")
+        "if it were admitted again, the kubelet would kill {victims}{equal} for it",
+        victims = victims.join(", "),
+        equal = or_equal(equal)
     )]
     Preempts {
         /// It is critical.
         critical: bool,
         /// The pods, as NAMESPACE/NAME.
         victims: Vec<String>,
+        /// Pods of which the kubelet may kill one in the place of an equal victim.
+        equal: Vec<String>,
     },
     /// A critical pod for which the kubelet would kill it.
     #[text(
-        is_victim: true =>
+        is_victim: None =>
+        "the kubelet kills it, or a pod equal to it, for a critical pod that requests \
+         {needs_milli_cpu}m CPU"
+    )]
+    #[text(
+        is_victim: Some(true) =>
         "the kubelet kills it for a critical pod that requests {needs_milli_cpu}m CPU"
     )]
     #[text(
-        is_victim: false =>
+        is_victim: Some(false) =>
         "the kubelet does not kill it for a critical pod that requests up to {needs_milli_cpu}m \
          CPU; for more it may"
     )]
     Preempted {
         /// The CPU that is not requested and one thousandth more, in thousandths: the least for which the kubelet kills a pod.
         needs_milli_cpu: i64,
-        /// It is a victim for that amount.
-        is_victim: bool,
+        /// It is a victim for that amount; null: it, or a pod equal to it.
+        is_victim: Option<bool>,
     },
 }
 

@@ -101,8 +101,14 @@ pub(super) fn headroom(about: &AdmissionNode) -> Headroom {
     let (free_milli_cpu, free_memory_bytes) = (cpu.free, memory.free);
     let is_full = free_milli_cpu < cpu.allocatable / 100 * FULL_PERCENT;
     match is_full.then(|| victims(about, free_milli_cpu)) {
-        Some(Ok((needs_milli_cpu, victims))) if !victims.is_empty() => {
-            Headroom::Preempts { free_milli_cpu, free_memory_bytes, needs_milli_cpu, victims }
+        Some(Ok((needs_milli_cpu, Victims { victims, equal, .. }))) if !victims.is_empty() => {
+            Headroom::Preempts {
+                free_milli_cpu,
+                free_memory_bytes,
+                needs_milli_cpu,
+                victims,
+                equal,
+            }
         }
         _ => Headroom::Ok { free_milli_cpu, free_memory_bytes },
     }
@@ -112,8 +118,38 @@ fn compared<'a>(planned: &'a Planned<'_>, name: ResourceName) -> Option<&'a Comp
     planned.admission.resources.iter().find(|it| it.resource == name)
 }
 
+/// The pods that the kubelet kills for another, one way of several.
+pub(super) struct Victims {
+    /// Those that one order of its pods leads to.
+    pub(super) victims: Vec<String>,
+    /// Those that another order leads to, and not this one.
+    pub(super) equal: Vec<String>,
+    /// Those that every order leads to.
+    certain: Vec<String>,
+}
+
+impl Victims {
+    pub(super) fn of(planned: &Planned<'_>) -> Self {
+        let named = |at: &usize| planned.counted.get(*at).map(|pod| qualified(pod));
+        let victims: Vec<String> = planned.victims.iter().map(|pod| qualified(pod)).collect();
+        let possible = planned.choice.possible.iter().filter_map(named);
+        let equal = possible.filter(|name| !victims.contains(name)).collect();
+        let certain = planned.choice.certain.iter().filter_map(named).collect();
+        Self { victims, equal, certain }
+    }
+
+    /// Returns whether a pod is among them; `None`: it, or one equal to it.
+    pub(super) fn has(&self, pod: &str) -> Option<bool> {
+        let is_in = |list: &[String]| list.iter().any(|it| it == pod);
+        match is_in(&self.certain) {
+            true => Some(true),
+            false => (!is_in(&self.victims) && !is_in(&self.equal)).then_some(false),
+        }
+    }
+}
+
 /// Returns the CPU that a critical pod has to request for the first victim, and the victims.
-pub(super) fn victims_of_next(about: &AdmissionNode) -> Result<(i64, Vec<String>), String> {
+pub(super) fn victims_of_next(about: &AdmissionNode) -> Result<(i64, Victims), String> {
     let order = |others: &mut [_]| sort(others, &[]);
     let planned = plan(about, &critical(0), order, Detail::BRIEF).map_err(|it| it.reason())?;
     let free = compared(&planned, ResourceName::Cpu)
@@ -122,11 +158,11 @@ pub(super) fn victims_of_next(about: &AdmissionNode) -> Result<(i64, Vec<String>
     victims(about, free).map_err(|failure| failure.reason())
 }
 
-fn victims(about: &AdmissionNode, free_milli_cpu: i64) -> Result<(i64, Vec<String>), Failure> {
+fn victims(about: &AdmissionNode, free_milli_cpu: i64) -> Result<(i64, Victims), Failure> {
     let needs_milli_cpu = free_milli_cpu.max(0).saturating_add(1);
     let order = |others: &mut [_]| sort(others, &[]);
     let planned = plan(about, &critical(needs_milli_cpu), order, Detail::BRIEF)?;
-    Ok((needs_milli_cpu, planned.victims.iter().map(|pod| qualified(pod)).collect()))
+    Ok((needs_milli_cpu, Victims::of(&planned)))
 }
 
 /// Returns a critical pod that requests so much CPU.

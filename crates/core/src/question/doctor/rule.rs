@@ -524,9 +524,10 @@ pub enum Headroom {
     #[command("kq preempt explain FILE --static")]
     Unknown { reason: String },
     #[text(
-        "{free_memory_bytes}; a critical pod with {needs_milli_cpu}m CPU preempts {victims}",
+        "{free_memory_bytes}; a critical pod with {needs_milli_cpu}m CPU preempts {victims}{equal}",
         free_memory_bytes = not_requested(*free_milli_cpu, *free_memory_bytes),
-        victims = first_few(3, victims)
+        victims = first_few(3, victims),
+        equal = or_equal(equal)
     )]
     #[why(
         "the kubelet orders victims by QoS class, distance and requests, not by priority or \
@@ -538,7 +539,17 @@ pub enum Headroom {
         free_memory_bytes: i64,
         needs_milli_cpu: i64,
         victims: Vec<String>,
+        /// Pods of which the kubelet may kill one in the place of an equal victim.
+        equal: Vec<String>,
     },
+}
+
+/// Returns the pods that the kubelet may kill in the place of the victims.
+pub(super) fn or_equal(equal: &[String]) -> String {
+    match equal {
+        [] => String::new(),
+        equal => format!(" (or, as equal: {})", first_few(3, equal)),
+    }
 }
 
 impl Headroom {
