@@ -103,24 +103,37 @@ fn threshold(facts: &[MessageFact]) -> Derived {
         return Derived::default();
     };
     let resource = value(facts, "resource").unwrap_or("the resource");
+    let is_below = if free < low { "below" } else { "not below" };
     let (unit, both) = match resource {
-        "inodes" | "pids" => ("", format!("{free} is below {low}")),
-        _ => (" bytes", format!("{} is below {}", size_and_bytes(free), size_and_bytes(low))),
+        "inodes" | "pids" => ("", format!("{free} is {is_below} {low}")),
+        _ => (" bytes", format!("{} is {is_below} {}", size_and_bytes(free), size_and_bytes(low))),
+    };
+    let mut facts = vec![
+        fact(
+            "available in one unit",
+            format!("{free}{unit}"),
+            "what was free when the kubelet measured",
+        ),
+        fact("threshold in one unit", format!("{low}{unit}"), "the eviction threshold"),
+    ];
+    let short = match low.saturating_sub(free) {
+        missing @ 1.. => {
+            facts.push(fact("missing", format!("{missing}{unit}"), "threshold - available"));
+            both
+        }
+        // A crossed threshold counts until its minimum reclaim is free as well (`thresholdsMet`,
+        // `pkg/kubelet/eviction/helpers.go`).
+        _ => format!(
+            "it had crossed the threshold, and {both} now, which is not enough with \
+             evictionMinimumReclaim"
+        ),
     };
     Derived {
         summary: Some(format!(
-            "The node ran short of {resource}: {both}, and the kubelet chose this pod to evict."
+            "The node ran short of {resource}: {short}, and the kubelet chose this pod to evict."
         )),
         advice: None,
-        facts: vec![
-            fact(
-                "available in one unit",
-                format!("{free}{unit}"),
-                "what was free when the kubelet measured",
-            ),
-            fact("threshold in one unit", format!("{low}{unit}"), "the eviction threshold"),
-            fact("missing", format!("{}{unit}", low.saturating_sub(free)), "threshold - available"),
-        ],
+        facts,
     }
 }
 

@@ -273,6 +273,10 @@ impl Line {
             }
         }
         if text("msg").is_some() {
+            // Of lines in the kubelet's JSON format, those of information have a verbosity, and errors none.
+            if self.level.is_none() && object.get("v").is_some_and(Value::is_number) {
+                self.level = Some('I');
+            }
             for (key, value) in object.iter().filter(|(key, _)| *key != "msg" && *key != "ts") {
                 let value = match value {
                     Value::String(text) => text.clone(),
