@@ -181,7 +181,7 @@ const TYPE: [&str; 2] = ["apiVersion", "kind"];
 /// A rule of the kubelet is about single values and short lists; a longer one is not tried.
 const MOST_ENTRIES: usize = 1_000;
 
-/// Returns the field without which the kubelet has the fewest complaints.
+/// Returns the field without which the kubelet has the fewest complaints; where no single one helps, those that it compares.
 fn least_wrong(
     config: &mut ConfigSource,
     error: &DescribeError,
@@ -202,13 +202,18 @@ fn least_wrong(
     let names: Vec<String> = names.map(|(name, _)| name.clone()).collect();
     let now = complaints(error);
     let mut best: Option<(usize, String)> = None;
+    let mut compared = Vec::new();
     for name in names {
-        let left = without(config, &name, |config| problem(config).as_ref().map_or(0, complaints));
+        let other = without(config, &name, &problem);
+        let left = other.as_ref().map_or(0, complaints);
         if left < best.as_ref().map_or(now, |(left, _)| *left) {
             best = Some((left, name));
+        } else if other.as_ref() != Some(error) {
+            // The default of one field is as wrong next to the value of the other.
+            compared.push(name);
         }
     }
-    best.into_iter().map(|(_, name)| name).collect()
+    best.map_or(compared, |(_, name)| vec![name])
 }
 
 /// Asks a question of a configuration without a field, and puts the field back.

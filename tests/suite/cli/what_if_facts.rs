@@ -209,6 +209,84 @@ fn one_pod_is_evicted_before_the_disk_is_measured_again() {
 }
 
 #[test]
+fn which_of_equal_pods_is_evicted_is_open() {
+    let ran = ask_at_night("what-if disk 97 -o json", |facts| {
+        let other = "99999999-0000-4000-8000-000000000009";
+        let pods = facts["pods"]["found"]["value"]["pods"].as_array_mut().expect("pods");
+        let first = pods.iter().find(|it| it["pod"]["metadata"]["name"] == "report-day");
+        let mut equal = first.expect("the pod").clone();
+        let uid = equal["pod"]["metadata"]["uid"].as_str().expect("a UID").to_owned();
+        equal["pod"]["metadata"]["uid"] = json!(other);
+        equal["pod"]["metadata"]["name"] = json!("report-hour");
+        pods.push(equal);
+        let used = &mut facts["statsSummary"]["found"]["value"]["pods"];
+        let used = used.as_array_mut().expect("stats of pods");
+        let mut equal =
+            used.iter().find(|it| it["podRef"]["uid"] == *uid).expect("its stats").clone();
+        equal["podRef"]["uid"] = json!(other);
+        equal["podRef"]["name"] = json!("report-hour");
+        used.push(equal);
+    });
+    let answer: Value = ran.answer();
+    let pods = answer["pods"].as_array().expect("pods").iter();
+    let equal =
+        pods.filter(|it| it["pod"] == "batch/report-day" || it["pod"] == "batch/report-hour");
+    let ends: Vec<&Value> = equal.map(|it| &it["orElse"]).collect();
+    assert_eq!(ends.len(), 2, "{answer}");
+    assert!(ends.iter().all(|it| it.as_array().is_some_and(|it| it.len() == 1)), "{answer}");
+}
+
+/// Asks about a node of which the Node object alone knows the container runtime.
+fn ask_of_runtime(line: &str, reported: &str) -> Ran {
+    ask_at_night(line, |facts| {
+        facts["runtime"] = failed();
+        let info = &mut facts["node"]["found"]["value"]["status"]["nodeInfo"];
+        info["containerRuntimeVersion"] = json!(reported);
+        info["kubeletVersion"] = json!("v1.35.1");
+        facts["kubeletVersion"] =
+            json!({"found": {"source": "a program", "value": "1.35.1"}, "tried": []});
+    })
+}
+
+#[test]
+fn a_changed_runtime_counts_where_the_node_object_alone_has_it() {
+    let ends = "the support of containerd 1.x ends";
+    for (change, reported, warns) in [
+        ("", "containerd://1.7.20", true),
+        (" runtime containerd=2.1.4", "containerd://1.7.20", false),
+        ("", "containerd://2.1.4", false),
+        (" runtime containerd=1.7.20", "containerd://2.1.4", true),
+    ] {
+        let ran = ask_of_runtime(&format!("what-if kubelet-version 1.36{change}"), reported);
+        assert_eq!(ran.stdout.contains(ends), warns, "{change} {reported}: {}", ran.text());
+    }
+    let ran = ask_of_runtime("what-if runtime containerd=2.1.4", "cri-o://1.35.0");
+    assert_eq!(ran.code, 2, "{}", ran.text());
+    assert!(ran.stderr.contains("the container runtime of the node is cri-o"), "{}", ran.text());
+}
+
+#[test]
+fn a_set_of_cpus_is_all_that_is_reserved() {
+    let ran = ask_at_night("what-if set reservedSystemCPUs=0-1", |facts| {
+        let allocatable = &mut facts["node"]["found"]["value"]["status"]["allocatable"];
+        allocatable["cpu"] = json!("3700m");
+    });
+    assert!(ran.stdout.contains("allocatable cpu: 3700m becomes 2\n"), "{}", ran.text());
+}
+
+#[test]
+fn values_that_the_kubelet_compares_are_refused_together() {
+    let config = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n\
+                  imageGCHighThresholdPercent: 80\nimageGCLowThresholdPercent: 90\n\
+                  systemReserved: {cpu: 200m}\n";
+    let ran = ask_of_files("allocatable -o json", config);
+    assert_eq!(ran.code, 3, "{}", ran.text());
+    let text = "kq uses the default of imageGCHighThresholdPercent, imageGCLowThresholdPercent";
+    assert!(ran.text().contains(text), "{}", ran.text());
+    assert!(ran.text().contains("200m"), "{}", ran.text());
+}
+
+#[test]
 fn a_running_kubelet_of_unknown_version_may_refuse_its_configuration() {
     for line in AT_A_START {
         let ran = ask_at_night(line, |facts| {

@@ -335,6 +335,9 @@ pub enum OpenCause {
     /// The order of eviction is unknown.
     #[text("which pods the kubelet evicts is unknown")]
     Rank,
+    /// The choice of the eviction manager among pods of equal rank.
+    #[text("the eviction manager chooses at random among pods of equal rank")]
+    EqualRank,
     /// The images and dead containers that go before it free enough or not.
     #[text(
         "the kubelet removes dead containers and unused images first, and it is unknown whether \

@@ -77,6 +77,47 @@ fn others_of(workload: &Workload) -> Option<Warning> {
     Some(Warning::new(WarningCode::PodManifest, text).about(name))
 }
 
+/// Changes the version of a node's containerd, wherever the node reports it.
+fn update_containerd(
+    change: &Change,
+    snapshot: &mut Snapshot,
+    version: &str,
+) -> Result<(), Failure> {
+    let other = |name: &str| {
+        let error = anyhow!("{change}: the container runtime of the node is {name}");
+        Err(Failure::usage(error).hint("leave the change out".to_owned()))
+    };
+    let reported = snapshot.node.found.as_mut();
+    let reported = reported.map(|it| &mut it.value.status.node_info.container_runtime_version);
+    let reported = reported.filter(|it| !it.is_empty());
+    match (&mut snapshot.runtime.found, &reported) {
+        (Some(runtime), _) if runtime.value.version.runtime_name != "containerd" => {
+            return other(&runtime.value.version.runtime_name);
+        }
+        (None, Some(reported)) if !reported.starts_with("containerd://") => {
+            return other(reported);
+        }
+        (None, None) => {
+            let take = "take a snapshot as root on the node";
+            return Err(lacks(change, "the container runtime is unknown", take));
+        }
+        (Some(runtime), _) => {
+            runtime.value.version.runtime_version = version.to_owned();
+            // Since 2.0 it answers RuntimeConfig.
+            let major = version.split('.').next().and_then(|major| major.parse::<u32>().ok());
+            runtime.value.driver_by = Some(match major {
+                Some(2..) => DriverBy::RuntimeConfig,
+                _ => DriverBy::Configuration,
+            });
+        }
+        (None, Some(_)) => {}
+    }
+    if let Some(reported) = reported {
+        *reported = format!("containerd://{version}");
+    }
+    Ok(())
+}
+
 /// Fails for a fact that a change needs and the node lacks.
 fn lacks(change: &Change, what: &str, flag: &str) -> Failure {
     Failure::missing(anyhow!("{change}: {what}")).hint(flag.to_owned())
@@ -110,15 +151,7 @@ pub fn apply(
             state.overrides.kubelet.version = Some(*version);
         }
         Change::Runtime { name, version } if name == "containerd" => {
-            if let Some(runtime) = &mut state.snapshot.runtime.found {
-                runtime.value.version.runtime_version.clone_from(version);
-                // Since 2.0 it answers RuntimeConfig.
-                let major = version.split('.').next().and_then(|major| major.parse::<u32>().ok());
-                runtime.value.driver_by = Some(match major {
-                    Some(2..) => DriverBy::RuntimeConfig,
-                    _ => DriverBy::Configuration,
-                });
-            }
+            update_containerd(change, &mut state.snapshot, version)?;
         }
         Change::Runtime { name, version } => {
             state.overrides.runtime_weight_formula = None;

@@ -90,19 +90,20 @@ impl Transition<'_> {
                 freed = Some(i64::try_from(reclaimed).unwrap_or(i64::MAX));
             }
             let left = rank.items.iter().filter(|item| !item.critical);
-            let names = left.map(|item| (item.pod.to_string(), item.usage));
-            let left: Vec<_> = names.filter(|(name, _)| !gone.contains(name)).collect();
+            let names = left.map(|item| (item.pod.to_string(), item.usage, item.rank));
+            let left: Vec<_> = names.filter(|(name, ..)| !gone.contains(name)).collect();
             // Another threshold, with what is to be reclaimed at least, may want more than this one: one pod is evicted before
             // the kubelet measures again.
             let mut is_wanted = sufficiency == Some(Sufficiency::NotEnough) && place == 0;
-            for (name, usage) in left {
+            let mut last_rank = None;
+            for (name, usage, pod_rank) in &left {
                 if !is_wanted && freed.is_some_and(|freed| freed >= missing) {
                     break;
                 }
                 is_wanted = false;
                 // Without usage, the order is unknown too.
                 let is_open = freed.is_none() || usage.is_none();
-                if let Some(at) = places.get(&name) {
+                if let Some(at) = places.get(name) {
                     let outcome = &mut effects.outcomes[*at];
                     if is_open || may_suffice || has_grace {
                         let cause = match (may_suffice, has_grace) {
@@ -119,11 +120,16 @@ impl Transition<'_> {
                     outcome.message = Some(rank.condition.as_str().to_owned());
                     place += 1;
                     outcome.place = Some(place);
-                    gone.insert(name);
+                    gone.insert(name.clone());
                 }
+                last_rank = Some(*pod_rank);
                 let used = usage.and_then(|it| i64::try_from(it).ok());
                 freed = freed.zip(used).map(|(freed, used)| freed.saturating_add(used));
             }
+            let tied = left.iter().filter(|(.., rank)| Some(*rank) == last_rank);
+            let tied: Vec<usize> =
+                tied.filter_map(|(name, ..)| places.get(name).copied()).collect();
+            leave_ties_open(&tied, &mut effects.outcomes);
         }
         if place > 0 {
             basis.assume(
@@ -246,6 +252,26 @@ impl Transition<'_> {
         let available = disk.available_bytes.saturating_add(freed);
         disk.available_bytes = available.min(disk.capacity_bytes);
         state.node().ok()
+    }
+}
+
+/// Leaves open which of equal pods are evicted, where only some are.
+fn leave_ties_open(tied: &[usize], outcomes: &mut [PodOutcome]) {
+    let is_evicted = |at: &usize| outcomes[*at].result == PodResult::Evicted;
+    if tied.iter().all(is_evicted) {
+        return;
+    }
+    for at in tied {
+        let outcome = &mut outcomes[*at];
+        let other = match outcome.result {
+            PodResult::Evicted => PodResult::Kept,
+            PodResult::Kept => PodResult::Evicted,
+            _ => continue,
+        };
+        if !outcome.or_else.contains(&other) {
+            outcome.or_else.push(other);
+        }
+        outcome.depends_on.get_or_insert_with(|| OpenCause::EqualRank.to_string());
     }
 }
 

@@ -80,6 +80,9 @@ pub fn with_allocatable(
     }
     let is_of_machine = after.state.snapshot.host.memory_bytes().is_ok();
     let knows_config = restarts && is_of_machine && !after.state.has_assumed_config;
+    // A set of CPUs takes the place of any other reservation of CPU (`run`, `cmd/kubelet/app/server.go`).
+    let config = &after.kubelet().ok()?.kubelet.config;
+    let has_reserved_cpus = !config.reserved_system_cpus.is_empty();
     let mut changed = Vec::new();
     for (name, new) in new.allocatable.status.iter() {
         let Some(reported) = reported.allocatable.get(name) else { continue };
@@ -89,6 +92,7 @@ pub fn with_allocatable(
         // The kubelet may reserve more than is known; less than its configuration says it does not reserve.
         let amount = match reported.compare(old).is_lt() {
             false => new.clone(),
+            true if has_reserved_cpus && *name == ResourceName::Cpu => new.clone(),
             true => {
                 let mut shifted = reported.clone();
                 shifted += new;
