@@ -48,19 +48,16 @@ impl Explanation {
             count => format!(" after the kubelet killed {count} pods for it (kq preempt explain)"),
         };
         match refusals.as_slice() {
-            [] => {
-                let mut checks = self.checks.iter();
-                match checks.find(|it| it.result == CheckResult::Unknown) {
-                    None => Headline::good("admitted", format!("{pod}: admitted on {node}{after}")),
-                    Some(Check { check, because, .. }) => Headline::new(
-                        "unknown",
-                        format!(
-                            "{pod}: not known whether {node} admits it: {}: {because}",
-                            check.name()
-                        ),
+            [] => match self.open_check() {
+                None => Headline::good("admitted", format!("{pod}: admitted on {node}{after}")),
+                Some(Check { check, because, .. }) => Headline::new(
+                    "unknown",
+                    format!(
+                        "{pod}: not known whether {node} admits it: {}: {because}",
+                        check.name()
                     ),
-                }
-            }
+                ),
+            },
             [Refusal { reason, message, .. }] => {
                 let text = format!("{pod}: refused by {node}{after}: {reason}: {message}");
                 Headline::new("refused", text)
@@ -109,6 +106,12 @@ impl Explanation {
         let is_refused = self.admitted == Some(false);
         let decides = |it: &Missing| !is_refused || it.fact != MissingFact::Pressure;
         self.admitted.filter(|_| !basis.missing.iter().any(decides))
+    }
+
+    /// Returns the unknown check that leaves open whether the pod is admitted; `None`: it is known.
+    pub fn open_check(&self) -> Option<&Check> {
+        let mut checks = self.checks.iter().filter(|_| self.refusals.is_empty());
+        checks.find(|it| it.result == CheckResult::Unknown)
     }
 
     /// Sets the outcome of the preemption.

@@ -105,6 +105,21 @@ fn the_exit_code_says_whether_any_node_takes_it() {
     assert_eq!(ask(LINE, &new(), &unknown, &pods).code, 3);
 }
 
+/// Of the two devices one is not healthy: whether the other is free depends on which of them the pod has.
+#[test]
+fn a_check_that_is_unknown_leaves_the_node_open() {
+    const GPU: &str = "example.com/gpu=1";
+    let with = node("n").capacity("example.com/gpu=2").allocatable(GPU);
+    let pods = list([pod("a").on("n").limits(GPU)]);
+    let ran = ask(&format!("{LINE} -o json"), &new().limits(GPU), &list([with, node("m")]), &pods);
+    let answer: Value = ran.answer();
+    assert_eq!(ran.code, 3, "{}", ran.text());
+    let [first, second] = [&answer["nodes"][0], &answer["nodes"][1]];
+    assert_eq!((&first["result"], &second["result"]), (&json!("fits"), &json!("missing")));
+    let because = second["because"].to_string();
+    assert!(because.contains("devices: which pods hold the unhealthy devices"), "{because}");
+}
+
 #[test]
 fn victims_are_shown_in_full_on_demand() {
     let pods = [pod("a"), pod("b").priority(7)];

@@ -7,7 +7,7 @@
 
 use super::reason::PreemptionReason;
 use super::report::{Missing, PreemptionExplanation, PreemptionResult, Reasoned, Victim};
-use crate::{Refusal, qualified};
+use crate::{Check, Explanation, Refusal, qualified};
 use kq_answer::{Assumption, Basis, Worded, answer};
 use kq_facts::timestamp::Timestamp;
 use kq_k8s::pod::Pod;
@@ -188,10 +188,14 @@ impl NodeAnswer {
     /// Returns the result for the pod on a node; the victims are those of the answer.
     pub fn new(
         node: &NodeStanding,
+        admission: &Explanation,
         explained: PreemptionExplanation,
         victims: &[&Pod],
         basis: Basis,
     ) -> Self {
+        if let Some(Check { check, because, .. }) = admission.open_check() {
+            return Self::missing(node, format!("{}: {because}", check.name()), basis);
+        }
         let PreemptionExplanation { result, because, refusals, requirements, not_enough, .. } =
             explained;
         let killed = victims.iter().zip(explained.victims);

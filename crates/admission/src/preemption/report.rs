@@ -2,7 +2,7 @@
 
 use super::reason::{CriticalReason, PreemptionReason, SparedReason};
 use super::victims::VisitResult;
-use crate::{Check, CheckResult, Explanation, Refusal};
+use crate::{Explanation, Refusal};
 use kq_answer::{Basis, Headline, Worded, answer};
 use kq_k8s::pod::ResourceName;
 use serde::Serialize;
@@ -36,8 +36,7 @@ impl PodPreemption {
             let text = format!("{}: not admitted: {error}", self.pod);
             return Headline::new("no-start", text);
         }
-        let is_open = |it: &Check| it.result == CheckResult::Unknown;
-        if self.preemption.refusals.is_empty() && self.admission.checks.iter().any(is_open) {
+        if self.admission.open_check().is_some() {
             return self.admission.headline();
         }
         let because = &self.preemption.because;

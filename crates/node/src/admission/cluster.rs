@@ -162,8 +162,8 @@ impl ClusterQuery<'_> {
         as_of_kubelet(&mut pod, PodSource::Files, &rules);
         let about = AdmissionNode::of(node, std::mem::take(basis));
         let planned = plan(&about, &pod, |others| sort(others, &[]), Detail::BRIEF)?;
-        let Planned { preemption, victims, basis, .. } = planned;
-        let mut answer = NodeAnswer::new(standing, preemption, &victims, basis);
+        let Planned { admission, preemption, victims, basis, .. } = planned;
+        let mut answer = NodeAnswer::new(standing, &admission, preemption, &victims, basis);
         if answer.victims.iter().any(|victim| !victim.ties.is_empty()) {
             answer.basis.assume(
                 "equal pods are in the order of their names; the kubelet's order is random"
