@@ -320,16 +320,22 @@ fn pressure_that_the_node_object_does_not_know_is_unknown() {
 
 #[test]
 fn an_unknown_configuration_may_allow_a_sysctl() {
-    let ran = ask_at_night("admit explain shop/cart-0 -o json", |facts| {
-        facts["kubeletConfig"] = failed();
-        let pods = facts["pods"]["found"]["value"]["pods"].as_array_mut().expect("pods");
-        for pod in pods {
-            pod["pod"]["spec"]["securityContext"] =
-                json!({"sysctls": [{"name": "net.core.somaxconn", "value": "1024"}]});
-        }
-    });
-    assert_eq!(ran.code, 3, "{}", ran.text());
-    assert!(ran.text().contains("whether allowedUnsafeSysctls allows net.core.somaxconn"));
+    for line in
+        ["admit explain shop/cart-0", "admit explain --kubelet-restart", "what-if kubelet-restart"]
+    {
+        let ran = ask_at_night(&format!("{line} -o json"), |facts| {
+            facts["kubeletConfig"] = failed();
+            let pods = facts["pods"]["found"]["value"]["pods"].as_array_mut().expect("pods");
+            for pod in pods {
+                pod["pod"]["spec"]["securityContext"] =
+                    json!({"sysctls": [{"name": "net.core.somaxconn", "value": "1024"}]});
+            }
+        });
+        assert_eq!(ran.code, 3, "{line}: {}", ran.text());
+        let text = "whether allowedUnsafeSysctls allows net.core.somaxconn";
+        assert!(ran.text().contains(text), "{line}: {}", ran.text());
+        assert!(!ran.text().contains("SysctlForbidden"), "{line}: {}", ran.text());
+    }
 }
 
 /// Asks about a node whose machine and state files are not known.

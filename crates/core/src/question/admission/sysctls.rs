@@ -76,15 +76,19 @@ impl AdmissionNode {
 }
 
 impl SysctlAdmission {
-    /// Returns the refusal of a pod.
+    /// Returns the refusal of a pod; `None`: it is admitted, or may be.
     pub fn refusal(&self, pod: &Pod) -> Option<Refusal> {
-        let error = self.list.admit(pod).err()?;
-        Some(Refusal::new(CheckName::Sysctls, FORBIDDEN_REASON, error.to_string()))
+        self.check(pod).refusals.into_iter().next()
     }
 
     /// Returns the check of a pod.
     pub fn check(&self, pod: &Pod) -> EarlierCheck {
-        let because = match self.list.admit(pod) {
+        let admitted = self.list.admit(pod);
+        let refusal = admitted
+            .as_ref()
+            .err()
+            .map(|error| Refusal::new(CheckName::Sysctls, FORBIDDEN_REASON, error.to_string()));
+        let because = match admitted {
             Ok(()) => match sysctls(pod).count() {
                 0 => CheckReason::NoSysctls,
                 sysctls => CheckReason::SysctlsAllowed { sysctls },
@@ -99,7 +103,7 @@ impl SysctlAdmission {
                 CheckReason::SysctlOfHost { sysctl: name, namespace: namespace.to_owned() }
             }
         };
-        let refusals = self.refusal(pod).into_iter().filter(|_| !because.is_unknown()).collect();
+        let refusals = refusal.into_iter().filter(|_| !because.is_unknown()).collect();
         EarlierCheck { check: CheckName::Sysctls, refusals, because }
     }
 }
