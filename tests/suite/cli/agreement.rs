@@ -1168,3 +1168,35 @@ fn a_class_counts_the_desired_resources_of_a_pod_that_is_being_resized() {
         text.text()
     );
 }
+
+/// A start counts a deleted pod whose containers are gone until its worker has finished it.
+#[test]
+fn a_deleted_pod_may_take_the_place_of_others_at_a_start() {
+    let folder = changed(|it| {
+        let day = "b324183e-d5ca-48f6-8025-de1640f56bd6";
+        let pods = it["pods"]["found"]["value"]["pods"].as_array_mut().expect("pods");
+        for pod in pods.iter_mut().filter(|it| it["pod"]["metadata"]["uid"] == day) {
+            pod["pod"]["metadata"]["deletionTimestamp"] = json!("2026-11-22T03:00:00Z");
+        }
+        let runtime = &mut it["runtime"]["found"]["value"];
+        let sandboxes = runtime["sandboxes"]["found"]["value"].as_array_mut().expect("sandboxes");
+        sandboxes
+            .iter_mut()
+            .filter(|it| it["uid"] == day)
+            .for_each(|it| it["ready"] = json!(false));
+        let containers =
+            runtime["containers"]["found"]["value"].as_array_mut().expect("containers");
+        containers
+            .iter_mut()
+            .filter(|it| it["podUid"] == day)
+            .for_each(|it| it["state"] = json!("exited"));
+        it["node"]["found"]["value"]["status"]["allocatable"]["cpu"] = json!("3300m");
+    });
+    for line in ["admit explain --kubelet-restart", "what-if kubelet-restart"] {
+        let ran = kq(&format!("{line} --snapshot s.json")).within(folder.path()).run();
+        let text = "deleted pods whose containers are gone take a place";
+        assert!(ran.stdout.contains(text), "{line}: {}", ran.text());
+        assert!(!ran.stdout.contains("batch/report-day"), "{line}: {}", ran.text());
+        assert_eq!(ran.code, 1, "{line}: {}", ran.text());
+    }
+}

@@ -320,6 +320,12 @@ pub enum OpenCause {
         choices = choices([(*by_sources, SOURCES), (true, TIES)])
     )]
     ManyTied { pods: usize, by_sources: bool },
+    /// Deleted pods whose containers are gone take part in the start.
+    #[text(
+        "deleted pods whose containers are gone take a place until the kubelet has finished them, \
+         which is before or after it comes to this one"
+    )]
+    LeavingPods,
     /// A check of the admission is unknown.
     #[text("{check}: {reason}")]
     Unknown { check: &'static str, reason: String },

@@ -13,6 +13,7 @@ use kq_admission::{DeviceDecision, NodePod, PodAdmission, qualified};
 use kq_answer::{Basis, Failure};
 use kq_facts::kubelet_config::PressureCondition;
 use kq_facts::node_object::NodeObject;
+use kq_facts::node_pods::StandingReason;
 use kq_k8s::kubelet_rules::KubeletRules;
 use kq_k8s::pod::Pod;
 use kq_k8s::priority::is_critical_pod;
@@ -78,6 +79,24 @@ impl<'n> KubeletStart<'n> {
     ///
     /// Fails as [`admit`] does.
     pub fn of(about: &'n AdmissionNode, plugins: PluginStart) -> Result<Self, Failure> {
+        Self::with(about, plugins, |it| it.counts)
+    }
+
+    /// Returns it with the deleted pods whose containers are gone as well: until its worker has finished such a pod, it is an
+    /// active one (`isPodInactive`, `pkg/kubelet/kubelet_pods.go`, read in 1.36.2).
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`admit`] does.
+    pub fn with_leaving(about: &'n AdmissionNode, plugins: PluginStart) -> Result<Self, Failure> {
+        Self::with(about, plugins, |it| it.counts || it.why == StandingReason::Deleted)
+    }
+
+    fn with(
+        about: &'n AdmissionNode,
+        plugins: PluginStart,
+        takes_part: fn(&NodePod<'_>) -> bool,
+    ) -> Result<Self, Failure> {
         let mut basis = about.basis.clone();
         // Those that are not known are admitted as well, and may take the room of others.
         let lists = |node: &kq_facts::node::Node| {
@@ -85,7 +104,7 @@ impl<'n> KubeletStart<'n> {
         };
         basis.lack_all(about.node.unknown_pods().filter(|_| lists(&about.node)));
         let all = about.others(None, &mut basis)?.pods;
-        let pods: Vec<&Pod> = all.iter().filter(|it| it.counts).map(|it| it.pod).collect();
+        let pods: Vec<&Pod> = all.iter().filter(|it| takes_part(it)).map(|it| it.pod).collect();
         if pods.iter().any(|pod| is_critical_pod(pod)) {
             check_pod_count(pods.len())?;
         }

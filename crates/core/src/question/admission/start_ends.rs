@@ -9,8 +9,9 @@ use kq_admission::preemption::{
     Otherwise, PodReadmission, ReadmissionResult, Readmitted, StoppedContainers,
 };
 use kq_admission::{CheckName, qualified};
-use kq_answer::{Failure, Missing, MissingFact};
+use kq_answer::{Basis, Failure, Missing, MissingFact};
 use kq_facts::node::Node;
+use kq_facts::node_pods::StandingReason;
 use kq_k8s::patch_fixes::PatchFault;
 use kq_k8s::pod::Pod;
 use kq_managers::reconstruct::asked_devices;
@@ -87,6 +88,7 @@ impl StartEnds {
         ends.add_plugins(about, &pods)?;
         ends.add_restarted(about, &pods)?;
         ends.add_forgotten(about, &pods);
+        ends.add_leaving(about)?;
         ends.usual.basis.lack_all(other_runtime(about));
         let restarted = RestartedContainers::of(about.before(), &about.node);
         for (end, pod) in ends.items.iter_mut().zip(&pods).filter(|(end, _)| !end.ends()) {
@@ -154,6 +156,23 @@ impl StartEnds {
             }
             _ => {}
         }
+    }
+
+    /// Leaves open the end of pods that deleted ones take the place of, until the kubelet has finished those.
+    fn add_leaving(&mut self, about: &AdmissionNode) -> Result<(), Failure> {
+        let all = about.others(None, &mut Basis::default())?.pods;
+        if all.iter().all(|it| it.why != StandingReason::Deleted) {
+            return Ok(());
+        }
+        let start = KubeletStart::with_leaving(about, PluginStart::AfterPods)?;
+        for item in start.readmit(&start.order()).items.iter().filter(|it| !it.is_admitted()) {
+            let end = self.items.iter_mut().find(|end| end.pod == item.pod);
+            if let Some(end) = end.filter(|end| end.results == [ReadmissionResult::Admitted]) {
+                end.open(item.result, OpenCause::LeavingPods);
+                (end.reason, end.message) = why(item);
+            }
+        }
+        Ok(())
     }
 
     /// Leaves open the end of pods whose running containers the kubelet may take for stopped: of a container that has
