@@ -1200,3 +1200,22 @@ fn a_deleted_pod_may_take_the_place_of_others_at_a_start() {
         assert_eq!(ran.code, 1, "{line}: {}", ran.text());
     }
 }
+
+/// What pods request is all that is left of a damaged checkpoint.
+#[test]
+fn a_restart_with_a_damaged_checkpoint_has_the_pods_that_request_devices() {
+    let damaged =
+        json!({"found": {"source": "c", "value": {"error": "unexpected end"}}, "tried": []});
+    let folder = changed(|it| {
+        it["devices"]["checkpoint"] = damaged;
+        it["devices"]["podResources"] = unanswered();
+    });
+    let ask = |line: &str| kq(&format!("{line} --snapshot s.json")).within(folder.path()).run();
+    for line in ["devices plan", "admit explain", "what-if"] {
+        let restart = if line == "what-if" { "kubelet-restart" } else { "--kubelet-restart" };
+        let ran = ask(&format!("{line} {restart}"));
+        assert!(ran.stdout.contains("ml/train-0"), "{line}: {}", ran.text());
+        assert!(ran.stdout.contains("forgot the example.com/gpu"), "{line}: {}", ran.text());
+        assert_eq!(ran.code, 1, "{line}: {}", ran.text());
+    }
+}

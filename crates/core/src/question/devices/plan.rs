@@ -1,7 +1,7 @@
 //! The devices that pods would get.
 
 use super::admission::{
-    BEFORE_ALL_SOURCES, NO_OTHER_USE, circumstances, restarted_containers, running,
+    BEFORE_ALL_SOURCES, NO_OTHER_USE, asked_device, circumstances, restarted_containers, running,
     unknown_containers,
 };
 use super::list::unknown_pod;
@@ -182,6 +182,7 @@ pub fn device_plan<P: PlanPlugins>(
         basis.assume(NO_OTHER_USE.to_owned());
     }
     // A kubelet that starts knows what its checkpoint says, and that may be nothing.
+    let unknown_use = assembled.unknown_use;
     let unknown = assembled.unknown_devices.clone().filter(|_| !restart);
     let unknown = unknown.map(|reason| reason + " (--pod-resources, --devices)");
     if let Some(reason) = &unknown {
@@ -210,7 +211,16 @@ pub fn device_plan<P: PlanPlugins>(
             warn_of_namesakes(to_plan, &pods, &mut basis);
             to_plan.clone()
         }
-        _ => pods_of_node(node, &pods, (name, restart), (&before, &state), &unhealthy)?,
+        _ => {
+            // Of a damaged checkpoint, what pods request is all that is known.
+            let holds = |uid: &str, pod: &Pod| {
+                restart
+                    && (asks_for_devices(&state, pod)
+                        || before.pod_devices.of_pod(uid).next().is_some()
+                        || unknown_use && asked_device(pod).is_some())
+            };
+            pods_of_node(node, &pods, name, holds, &unhealthy)?
+        }
     };
     for PodToPlan { pod, .. } in &to_plan {
         basis.warn_all(OsRefusal::of(pod).map(|refusal| {
@@ -386,8 +396,8 @@ fn placed_with_others<'p>(
 fn pods_of_node(
     node: &Node,
     pods: &NodePods<'_>,
-    (name, kubelet_restart): (Option<&str>, bool),
-    (before, state): (&ManagerState, &ManagerState),
+    name: Option<&str>,
+    holds: impl Fn(&str, &Pod) -> bool,
     unhealthy: &[UnhealthyDevice],
 ) -> Result<Vec<PodToPlan>, Failure> {
     let found = node.snapshot.known_pods()?;
@@ -397,10 +407,7 @@ fn pods_of_node(
             PodSelector::new(name).matches(&metadata.namespace, &metadata.name, uid)
         }
         None if !matches!(pods.standing(uid), Standing::Active(_)) => false,
-        None if kubelet_restart => {
-            asks_for_devices(state, pod) || before.pod_devices.of_pod(uid).next().is_some()
-        }
-        None => unhealthy.iter().any(|device| device.pods.contains(uid)),
+        None => holds(uid, pod) || unhealthy.iter().any(|device| device.pods.contains(uid)),
     };
     let mut meant: Vec<PodToPlan> = pods
         .iter()
