@@ -1219,3 +1219,25 @@ fn a_restart_with_a_damaged_checkpoint_has_the_pods_that_request_devices() {
         assert_eq!(ran.code, 1, "{line}: {}", ran.text());
     }
 }
+
+/// Of a pod that requests no device, no fact about devices is missing.
+#[test]
+fn a_plan_for_a_pod_without_devices_lacks_none() {
+    let folder = changed(|it| {
+        it["devices"]["checkpoint"] = unanswered();
+        it["devices"]["podResources"] = unanswered();
+        it["kubeletConfig"] = unanswered();
+    });
+    let plain = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: c, image: i}]}\n";
+    std::fs::write(folder.path().join("p.yaml"), plain).expect("a file");
+    let ask = |line: &str| kq(&format!("{line} --snapshot s.json")).within(folder.path()).run();
+    for (pod, code) in [("p.yaml", 0), ("shop/cart-0", 0), ("ml/train-0", 3)] {
+        let ran = ask(&format!("devices plan {pod}"));
+        assert_eq!(ran.code, code, "{pod}: {}", ran.text());
+        assert!(
+            code == 3 || ran.stdout.contains("no container requests devices"),
+            "{}",
+            ran.text()
+        );
+    }
+}

@@ -71,6 +71,21 @@ pub enum Subject {
     Node,
 }
 
+impl Subject {
+    /// Returns true if a fact about devices may decide about the pods.
+    fn may_request_devices(&self, pods: &NodePods<'_>) -> bool {
+        let meant: Vec<&Pod> = match self {
+            Self::Manifest(to_plan) => to_plan.iter().map(|it| &it.pod).collect(),
+            Self::Pod(name) => {
+                let selector = PodSelector::new(name);
+                pods.iter().map(|(_, pod)| pod).filter(|pod| selector.is_of(pod)).collect()
+            }
+            Self::Node => Vec::new(),
+        };
+        meant.is_empty() || meant.into_iter().any(|pod| asked_device(pod).is_some())
+    }
+}
+
 /// Plugins whose options and preferences are asked for.
 pub trait PlanPlugins: Plugins {
     /// Returns the options of each plugin, by resource.
@@ -159,13 +174,18 @@ pub fn device_plan<P: PlanPlugins>(
     let is_all = matches!(options.subject, Subject::Node);
     let restart = options.kubelet_restart || options.reboot;
     let pods = NodePods::of(&node.snapshot);
-    let mut assembled =
-        assemble(node.snapshot.devices.as_ref(), &pods, &mut basis).map_err(|error| {
-            Failure::missing(error).hint(
+    let needs_devices =
+        restart || !options.unhealthy.is_empty() || options.subject.may_request_devices(&pods);
+    let lacks_before = basis.missing.clone();
+    let mut assembled = match assemble(node.snapshot.devices.as_ref(), &pods, &mut basis) {
+        Err(error) if needs_devices => {
+            return Err(Failure::missing(error).hint(
                 "run as root on the node, take a snapshot there and pass it with --snapshot, or \
                  give devices with --devices FILE",
-            )
-        })?;
+            ));
+        }
+        assembled => assembled.unwrap_or_default(),
+    };
     if let Some(object) = node.snapshot.node.value().filter(|_| !restart) {
         assembled.heed_node(object, &mut basis);
     }
@@ -317,6 +337,9 @@ pub fn device_plan<P: PlanPlugins>(
     planned.basis.warnings.splice(0..0, node.warnings());
     planned.basis.assume_all(node.kubelet.version.certainty(RuleArea::Managers));
     planned.basis.lack_all(node.missing_config());
+    if !needs_devices {
+        planned.basis.missing = lacks_before;
+    }
     if restart {
         let is_decided =
             |it: &&PlannedPod| it.admission.message.is_none() && it.otherwise.is_none();
