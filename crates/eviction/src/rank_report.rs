@@ -108,6 +108,14 @@ impl EvictionRank {
         if self.first.over_own_limits { &self.first.one_of } else { &[] }
     }
 
+    /// Returns the first victim once other pods have ended.
+    pub fn first_without(&self, has_ended: impl Fn(&PodName) -> bool) -> FirstEvicted {
+        let stays = |pod: &&PodName| !has_ended(pod);
+        let over: Vec<PodName> = self.over_own_limits().iter().filter(stays).cloned().collect();
+        let items = self.items.iter().filter(|item| !has_ended(&item.pod));
+        first(&over, &items.cloned().collect::<Vec<_>>())
+    }
+
     /// Returns whether a threshold of the signal is crossed.
     pub fn is_crossed(&self) -> bool {
         self.thresholds.iter().any(|row| row.met == Some(true))
@@ -361,7 +369,7 @@ fn eviction_rank(ranker: &Ranker<'_>, signal: Signal, at: String) -> EvictionRan
         reclaim: reclaim_functions(signal, layout),
         before: Vec::new(),
         reclaimed: None,
-        first: first(ranker, &items),
+        first: first(&ranker.over_own_limits, &items),
         basis: Basis::default(),
         thresholds: own,
         items,
@@ -586,10 +594,10 @@ fn unmeasured(
     unmeasured
 }
 
-fn first(ranker: &Ranker<'_>, items: &[RankItem]) -> FirstEvicted {
+fn first(over_own_limits: &[PodName], items: &[RankItem]) -> FirstEvicted {
     // `synchronize` returns before the thresholds where `localStorageEviction` evicted a pod (`eviction_manager.go`, 1.36.2).
-    if !ranker.over_own_limits.is_empty() {
-        let one_of = ranker.over_own_limits.clone();
+    if !over_own_limits.is_empty() {
+        let one_of = over_own_limits.to_vec();
         return FirstEvicted { one_of, spared: Vec::new(), over_own_limits: true };
     }
     let Some(place) = items.iter().position(|item| !item.critical) else {

@@ -1241,3 +1241,20 @@ fn a_plan_for_a_pod_without_devices_lacks_none() {
         );
     }
 }
+
+/// A pod that the start refuses is not evicted as well.
+#[test]
+fn the_pods_that_a_start_ends_are_not_evicted_first() {
+    for threshold in [r#"{"nodefs.available":"20%"}"#, r#"{"memory.available":"15Gi"}"#] {
+        let change = format!("evictionHard={threshold}");
+        let ran = kq(&format!("what-if -o json {NODE}")).arg("set").arg(change).run();
+        let answer: Value = ran.answer();
+        let crossed = answer["items"].as_array().expect("findings").iter();
+        let crossed: Vec<String> = crossed
+            .filter(|it| it["id"] == "eviction" && it["severity"] == "ERROR")
+            .map(ToString::to_string)
+            .collect();
+        assert!(!crossed.is_empty(), "{answer}");
+        assert!(crossed.iter().all(|it| !it.contains("batch/report-day")), "{crossed:?}");
+    }
+}

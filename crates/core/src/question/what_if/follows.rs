@@ -144,7 +144,7 @@ impl Transition<'_> {
         findings.extend(self.readiness(pods));
         findings.extend(self.image_gc());
         findings.extend(self.images_age());
-        findings.extend(self.thresholds());
+        findings.extend(self.thresholds(pods));
         findings
     }
 
@@ -351,14 +351,14 @@ impl Transition<'_> {
         (freed.images > 0).then(|| Effect::new(Subject::Node, WhatIfRule::ImageGc(rule)))
     }
 
-    fn thresholds(&self) -> Vec<Effect> {
+    fn thresholds(&self, pods: &[PodOutcome]) -> Vec<Effect> {
         let finding = |rule| Effect::new(Subject::Node, WhatIfRule::Eviction(rule));
         let (before, after) = (crossed(&self.before), crossed(&self.after));
         let mut findings = self.other_thresholds();
         let is_new = |signal: &Signal| !before.contains_key(signal);
         let reclaim = if after.keys().any(is_new) { self.reclaim() } else { None };
         for (signal, (available, threshold)) in after.iter().filter(|(it, _)| is_new(it)) {
-            let first = self.first_evicted(*signal);
+            let first = self.first_evicted(*signal, pods);
             findings.push(finding(EvictionChange::Crossed {
                 signal: *signal,
                 available: *available,
@@ -413,7 +413,8 @@ impl Transition<'_> {
         rules.map(|rule| Effect::new(Subject::Node, WhatIfRule::Eviction(rule))).collect()
     }
 
-    fn first_evicted(&self, signal: Signal) -> Vec<String> {
+    /// Returns who is evicted first for a signal, of the pods that the start leaves.
+    fn first_evicted(&self, signal: Signal, pods: &[PodOutcome]) -> Vec<String> {
         let Ok(node) = self.after.kubelet() else { return Vec::new() };
         let options = EvictionOptions {
             signal,
@@ -421,9 +422,14 @@ impl Transition<'_> {
             stats_file: None,
             is_stored: true,
         };
-        let rank = eviction_rank(node, &options);
-        let first = rank.map(|rank| rank.first.one_of).unwrap_or_default();
-        first.iter().map(ToString::to_string).collect()
+        let Ok(rank) = eviction_rank(node, &options) else { return Vec::new() };
+        let ends = |it: &&PodOutcome| {
+            it.result.is_lost() && it.result != PodResult::Evicted && it.or_else.is_empty()
+        };
+        let ended: BTreeSet<&str> = pods.iter().filter(ends).map(|it| it.pod.as_str()).collect();
+        let has_ended = |name: String| ended.contains(name.as_str());
+        let first = rank.first_without(|pod| has_ended(pod.to_string()));
+        first.one_of.iter().map(ToString::to_string).collect()
     }
 }
 
