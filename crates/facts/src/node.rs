@@ -142,11 +142,17 @@ impl Node {
             let live = live.as_ref();
             settings_of(NodeSources { config, object, overrides: &overrides, live })
         });
-        let refused: Vec<_> = decoded.refused.into_iter().chain(accepted.refused).collect();
-        if let Some(whole) =
-            refused.iter().find(|it| it.fields.is_empty() && is_given && !it.is_undecoded())
-        {
-            return Err(refuse(whole.error.clone()));
+        let mut refused: Vec<_> = decoded.refused.into_iter().chain(accepted.refused).collect();
+        match overrides.config_file.as_deref() {
+            // What the kubelet makes of the file is answered.
+            Some(file) => refused.iter_mut().for_each(|it| it.name_file(shown(file))),
+            None => {
+                let is_whole =
+                    |it: &&RefusedConfig| it.fields.is_empty() && is_given && !it.is_undecoded();
+                if let Some(whole) = refused.iter().find(is_whole) {
+                    return Err(refuse(whole.error.clone()));
+                }
+            }
         }
         if !overrides.ignores_config {
             fact_notes.extend(refused.iter().map(|it| Warning::from(it.missing())));

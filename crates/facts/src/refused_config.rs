@@ -46,6 +46,13 @@ impl RefusedConfig {
         matches!(self.error, DescribeError::Undecoded(_) | DescribeError::DropIns(_))
     }
 
+    /// Names the file, where no field says where the configuration is from.
+    pub(crate) fn name_file(&mut self, file: &str) {
+        if let DescribeError::Config { origin, .. } = &mut self.error {
+            origin.get_or_insert_with(|| Origin::Source(file.to_owned()));
+        }
+    }
+
     /// Returns what was probably meant.
     fn hints(&self) -> Vec<String> {
         match &self.error {

@@ -1,6 +1,6 @@
 //! What cannot be understood is refused by name, and nothing breaks kq.
 
-use super::{Ran, folder_with, kq, matches};
+use super::{Ran, folder_with, kq, matches, repository};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::time::{Duration, Instant};
@@ -344,25 +344,46 @@ fn bad_configurations_are_answered_by_name_and_other_files_refused() {
         let named = names.iter().all(|part| ran.stderr.contains(part));
         assert!(named, "{name}: {names:?}\n{}", ran.text());
     }
-    let mut refusals = Refusals::default();
+}
+
+/// The kubelet refuses a file of another kind, as one that is no YAML; each command answers that.
+#[test]
+fn a_configuration_of_another_kind_is_answered() {
+    let night = repository().join("examples/night/worker-3.json");
     for (name, config, names) in [
-        ("wrong kind", "apiVersion: v1\nkind: Pod\n", &["kubelet.yaml"][..]),
+        ("wrong kind", "apiVersion: v1\nkind: Pod\n", "apiVersion is \"v1\", expected"),
         (
             "wrong version",
             "apiVersion: kubelet.config.k8s.io/v1\nkind: KubeletConfiguration\n",
-            &["kubelet.yaml"],
+            "apiVersion is \"kubelet.config.k8s.io/v1\"",
         ),
-        ("no kind", "podPidsLimit: 5\n", &["kubelet.yaml"]),
-        ("two documents", "a: b\n---\nc: d\n", &["kubelet.yaml", "apiVersion"]),
-        ("a text", "hello\n", &["kubelet.yaml"]),
-        ("a list", "- a\n", &["kubelet.yaml"]),
-        ("configz of nothing", "{\"kubeletconfig\": 5}", &["kubelet.yaml"]),
+        ("no kind", "podPidsLimit: 5\n", "apiVersion is missing"),
+        ("two documents", "a: b\n---\nc: d\n", "apiVersion is missing"),
+        ("a text", "hello\n", "a kubelet configuration is a map"),
+        ("a list", "- a\n", "a kubelet configuration is a map"),
+        ("configz of nothing", "{\"kubeletconfig\": 5}", "apiVersion is missing"),
     ] {
         let folder = folder_with(&[("kubelet.yaml", config)]);
-        let ran = kq("cgroup plan --kubelet-config kubelet.yaml").within(&folder).run();
-        refusals.add(name, &ran, 2, names);
+        let ask = |line: &str| {
+            let line = format!("{line} --kubelet-config kubelet.yaml");
+            kq(&line).within(&folder).run()
+        };
+        let of_night = |line: &str| ask(&format!("{line} --snapshot {}", night.display()));
+        for ran in [
+            ask("cgroup plan --capacity cpu=4,memory=8Gi,pid=9000"),
+            of_night("gc policy"),
+            of_night("evict rank"),
+        ] {
+            let said = format!("invalid kubelet configuration in kubelet.yaml: {names}");
+            assert!(ran.stderr.contains(&said), "{name}: {}", ran.text());
+            assert_eq!(ran.code, 3, "{name}: {}", ran.text());
+        }
+        for line in ["doctor", "what-if kubelet-restart"] {
+            let ran = of_night(line);
+            let says = ran.stdout.contains("the kubelet exits at its start");
+            assert!(ran.code == 1 && says, "{name}: {line}: {}", ran.text());
+        }
     }
-    refusals.match_file(snapbox::file!["snapshots/bad-configurations.txt"]);
 }
 
 #[test]
