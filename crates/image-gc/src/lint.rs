@@ -16,7 +16,7 @@ mod tests;
 use crate::cycle::Keys;
 use crate::policy::ImageGcPolicy;
 use kq_answer::{Basis, Finding, Headline, Severity, Subject, answer};
-use kq_facts::kubelet_config::{EffectiveConfiguration, EvictionThreshold};
+use kq_facts::kubelet_config::{EffectiveConfiguration, EvictionThreshold, RefusedEntry};
 use kq_facts::runtime::Image;
 use kq_k8s::duration::GoDuration;
 use kq_k8s::feature_gates::FeatureGates;
@@ -42,8 +42,8 @@ pub struct LintInput<'a> {
     pub given_minimum_age: Option<GoDuration>,
     /// The kubelet's feature gates.
     pub gates: FeatureGates,
-    /// Its eviction thresholds, hard and soft.
-    pub thresholds: &'a [EvictionThreshold],
+    /// Its eviction thresholds, hard and soft, or the entry that it refuses.
+    pub thresholds: Result<&'a [EvictionThreshold], &'a RefusedEntry>,
     /// The sizes of the file systems.
     pub disks: Disks,
     /// All images.

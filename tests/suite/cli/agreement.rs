@@ -1258,3 +1258,16 @@ fn the_pods_that_a_start_ends_are_not_evicted_first() {
         assert!(crossed.iter().all(|it| !it.contains("batch/report-day")), "{crossed:?}");
     }
 }
+
+/// A threshold without its grace period is the first line, and no empty table.
+#[test]
+fn lint_names_a_threshold_that_is_refused() {
+    let folder = changed(|it| {
+        let config = &mut it["kubeletConfig"]["found"]["value"]["value"];
+        config["evictionSoft"] = json!({"memory.available": "1Gi"});
+    });
+    let ran = kq("gc lint --snapshot s.json").within(folder.path()).run();
+    let first = ran.stdout.lines().nth(1).unwrap_or_default();
+    assert!(first.contains("grace period must be specified"), "{}", ran.text());
+    assert_eq!(ran.code, 1, "{}", ran.text());
+}

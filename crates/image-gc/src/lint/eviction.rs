@@ -7,7 +7,7 @@
 
 use super::rule::{Availability, Beginnings, ImageGcRule};
 use super::{Found, LintInput, setting};
-use kq_facts::kubelet_config::{EvictionThreshold, Signal, ThresholdValue};
+use kq_facts::kubelet_config::{EvictionThreshold, RefusedEntry, Signal, ThresholdValue};
 use std::cmp::Ordering;
 
 /// Shares of the capacity that differ by less are the same: they are written as decimals and kept in 32
@@ -27,24 +27,28 @@ const DEFAULTS: [Signal; 5] = [
 ];
 
 pub(super) fn findings(linted: LintInput<'_>) -> Vec<Found> {
-    let mut found: Vec<Found> =
-        signals_off(linted).map(|rule| setting("evictionHard", rule)).into_iter().collect();
+    let thresholds = match linted.thresholds {
+        Ok(thresholds) => thresholds,
+        Err(RefusedEntry { field, error, .. }) => {
+            let error = error.to_string();
+            return vec![setting(field, ImageGcRule::EvictionThresholdRefused { error })];
+        }
+    };
+    let off = signals_off(thresholds).map(|rule| setting("evictionHard", rule));
+    let mut found: Vec<Found> = off.into_iter().collect();
     let policy = linted.policy();
     // Without a loop, or with thresholds that are refused, there is nothing to compare.
     if policy.is_collecting() && policy.validate().is_ok() {
-        found.extend(compared(linted, policy.high_threshold_percent));
+        found.extend(compared(linted, thresholds, policy.high_threshold_percent));
     }
     found
 }
 
 /// Finds the signals of the defaults that have no threshold, neither hard nor soft.
-fn signals_off(linted: LintInput<'_>) -> Option<ImageGcRule> {
-    let is_zero = |value: &String| matches!(value.as_str(), "0" | "0%" | "100%");
-    let are_refused =
-        linted.thresholds.is_empty() && !linted.config.eviction_hard.values().all(is_zero);
-    let is_off = |signal: &Signal| !linted.thresholds.iter().any(|it| it.signal == *signal);
+fn signals_off(thresholds: &[EvictionThreshold]) -> Option<ImageGcRule> {
+    let is_off = |signal: &Signal| !thresholds.iter().any(|it| it.signal == *signal);
     let off: Vec<Signal> = DEFAULTS.into_iter().filter(is_off).collect();
-    if are_refused || off.is_empty() {
+    if off.is_empty() {
         return None;
     }
     let is_danger =
@@ -53,8 +57,12 @@ fn signals_off(linted: LintInput<'_>) -> Option<ImageGcRule> {
     Some(ImageGcRule::EvictionSignalsOff { signals, is_danger })
 }
 
-fn compared(linted: LintInput<'_>, high_threshold_percent: i32) -> Vec<Found> {
-    let of_images = linted.thresholds.iter().filter_map(|threshold| {
+fn compared(
+    linted: LintInput<'_>,
+    thresholds: &[EvictionThreshold],
+    high_threshold_percent: i32,
+) -> Vec<Found> {
+    let of_images = thresholds.iter().filter_map(|threshold| {
         let (capacity, has_images) = disk(linted, threshold.signal)?;
         let capacity = capacity.filter(|bytes| *bytes > 0);
         compare(high_threshold_percent, threshold, capacity, has_images)

@@ -77,6 +77,11 @@ pub(super) enum ImageGcRule {
         /// The memory or the disk of the kubelet is among them.
         is_danger: bool,
     },
+    /// The kubelet does not start with a threshold.
+    #[text("{error}")]
+    #[why("the kubelet does not start with it")]
+    #[advice("correct it: the eviction thresholds are compared with image garbage collection then")]
+    EvictionThresholdRefused { error: String },
     /// The threshold is an amount, and the capacity of the disk is not known.
     #[text("{signal} < {amount} is an amount, and the capacity of the disk is not known")]
     #[why("which of them acts first depends on the size of the disk")]
@@ -198,7 +203,7 @@ pub(super) struct Beginnings {
 impl Rule for ImageGcRule {
     fn severity(&self) -> Severity {
         match self {
-            Self::Refused(_) => Severity::Error,
+            Self::Refused(_) | Self::EvictionThresholdRefused { .. } => Severity::Error,
             // With a grace period of at least a turn of the loop, images go before pods do.
             Self::EvictionBeforeImageGc(Beginnings { grace_period: Some(period), .. })
             | Self::EvictionWithImageGc(Beginnings { grace_period: Some(period), .. })

@@ -2,7 +2,7 @@
 
 use super::*;
 use kq_facts::kubelet_config::{
-    EvictionSettings, KubeletConfiguration, Source, effective, parse_eviction_thresholds, read,
+    KubeletConfiguration, Source, effective, eviction_thresholds, read,
 };
 use kq_k8s::version::KubeletVersion;
 use serde_json::{Value, json};
@@ -34,17 +34,12 @@ impl Case {
         let config = effective(&self.config, version);
         let gates = config.feature_gates.clone();
         let gates = FeatureGates::for_version(version).with_overrides(&gates).expect("gates");
-        let thresholds = parse_eviction_thresholds(EvictionSettings {
-            hard: &config.eviction_hard,
-            soft: &config.eviction_soft,
-            soft_grace_period: &config.eviction_soft_grace_period,
-            minimum_reclaim: &config.eviction_minimum_reclaim,
-        });
+        let thresholds = eviction_thresholds(&config, true);
         GcLint::of(LintInput {
             config: &config,
             given_minimum_age: self.config.image_minimum_gc_age,
             gates,
-            thresholds: &thresholds.expect("thresholds"),
+            thresholds: thresholds.as_deref(),
             disks: self.disks,
             images: self.images.as_deref(),
             in_use: self.in_use.as_ref(),

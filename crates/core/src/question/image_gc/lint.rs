@@ -1,8 +1,7 @@
 //! Unwise settings of image garbage collection.
 
-use kq_answer::{Warning, WarningCode};
 use kq_facts::filesystems::FolderRole;
-use kq_facts::kubelet_config::{EvictionSettings, EvictionThreshold, parse_eviction_thresholds};
+use kq_facts::kubelet_config::eviction_thresholds;
 use kq_facts::needs::Needs;
 use kq_facts::node::Node;
 use kq_facts::runtime::Image;
@@ -18,7 +17,7 @@ pub fn gc_lint_needs() -> Needs {
 
 /// Checks the settings and the images of a node.
 pub fn gc_lint(node: &Node) -> GcLint {
-    let (thresholds, problem) = thresholds(node);
+    let thresholds = eviction_thresholds(&node.kubelet.config, true);
     let images = node.images().ok();
     let in_use = images.and_then(|images| in_use(node, images));
     let runtime = node.snapshot.runtime.value();
@@ -27,7 +26,7 @@ pub fn gc_lint(node: &Node) -> GcLint {
         config: &node.kubelet.config,
         given_minimum_age: node.kubelet.given.image_minimum_gc_age,
         gates: node.kubelet.rules.gates,
-        thresholds: &thresholds,
+        thresholds: thresholds.as_deref(),
         disks: disks(node),
         images,
         in_use: in_use.as_ref(),
@@ -42,26 +41,8 @@ pub fn gc_lint(node: &Node) -> GcLint {
         );
     }
     lint.basis.lack_all(node.missing_config());
-    lint.basis.warn_all(node.warnings().chain(problem));
+    lint.basis.warn_all(node.warnings());
     lint
-}
-
-/// Returns the eviction thresholds, or why the kubelet refuses them.
-fn thresholds(node: &Node) -> (Vec<EvictionThreshold>, Option<Warning>) {
-    let config = &node.kubelet.config;
-    let parsed = parse_eviction_thresholds(EvictionSettings {
-        hard: &config.eviction_hard,
-        soft: &config.eviction_soft,
-        soft_grace_period: &config.eviction_soft_grace_period,
-        minimum_reclaim: &config.eviction_minimum_reclaim,
-    });
-    match parsed {
-        Ok(thresholds) => (thresholds, None),
-        Err(error) => {
-            let text = format!("eviction thresholds: {error}");
-            (Vec::new(), Some(Warning::new(WarningCode::KubeletDoesNotStart, text)))
-        }
-    }
 }
 
 /// Returns the ids of the images in use, where that is known.
