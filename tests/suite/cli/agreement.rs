@@ -1271,3 +1271,13 @@ fn lint_names_a_threshold_that_is_refused() {
     assert!(first.contains("grace period must be specified"), "{}", ran.text());
     assert_eq!(ran.code, 1, "{}", ran.text());
 }
+
+/// Where the kubelet did not say how many devices are healthy, both commands lack it.
+#[test]
+fn devices_that_are_only_recorded_are_missing() {
+    let folder = changed(|it| it["devices"]["podResources"] = unanswered());
+    for line in ["devices list", "devices capacity"] {
+        let ran = kq(&format!("{line} --snapshot s.json")).within(folder.path()).run();
+        assert_eq!(ran.code, 3, "{line}: {}", ran.text());
+    }
+}

@@ -73,7 +73,7 @@ fn what_is_not_known_is_said_in_words() {
     let more = "the number of unhealthy devices is unknown";
     for (line, code, expected) in [
         ("--checkpoint sound --pod-resources told.json", 0, more),
-        ("--checkpoint sound", 0, "how many are now is not known"),
+        ("--checkpoint sound", 3, "how many are now is not known"),
         ("--checkpoint corrupt", 3, "the devices are unknown"),
     ] {
         let ran = ask(line);

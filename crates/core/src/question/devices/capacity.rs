@@ -5,7 +5,7 @@ use kq_facts::fact_key::FactKey;
 use kq_facts::needs::Needs;
 use kq_facts::node::Node;
 use kq_facts::node_pods::NodePods;
-use kq_managers::capacity::{Around, CapacityReport, capacity};
+use kq_managers::capacity::{Around, CapacityReport, State, capacity};
 use kq_managers::reconstruct::assemble;
 
 /// Returns the facts that the capacity needs; the pods that hold the devices are not among them.
@@ -38,5 +38,13 @@ pub fn device_capacity(node: &Node) -> Result<CapacityReport, Failure> {
         let missing = Missing::new(MissingFact::Devices, text);
         basis.lack(missing.with_flags(["--pod-resources", "--devices"]));
     }
-    Ok(capacity(&assembled, around, basis))
+    let mut report = capacity(&assembled, around, basis);
+    let recorded = report.resources.iter().filter(|(_, it)| it.state == State::AsRecorded);
+    let recorded: Vec<&str> = recorded.map(|(resource, _)| resource.as_str()).collect();
+    if !recorded.is_empty() {
+        let text = format!("how many devices are healthy now: {}", recorded.join(", "));
+        let missing = Missing::new(MissingFact::Devices, text);
+        report.basis.lack(missing.with_flags(["--pod-resources"]));
+    }
+    Ok(report)
 }
