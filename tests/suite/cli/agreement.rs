@@ -1281,3 +1281,13 @@ fn devices_that_are_only_recorded_are_missing() {
         assert_eq!(ran.code, 3, "{line}: {}", ran.text());
     }
 }
+
+/// What depends on the configuration is not answered by the defaults.
+#[test]
+fn an_unknown_configuration_leaves_changes_and_state_files_open() {
+    let folder = changed(|it| it["kubeletConfig"] = unanswered());
+    for line in ["gc apply --dry-run", "devices verify"] {
+        let ran = kq(&format!("{line} --snapshot s.json")).within(folder.path()).run();
+        assert_eq!(ran.code, 3, "{line}: {}", ran.text());
+    }
+}

@@ -24,7 +24,8 @@ pub(super) fn examine(
     let found = with(bytes, known.cpu_policy);
     let of_file = found.shown.as_ref().map(|state| state.policy_name.as_str());
     let (field, policies) = ("cpuManagerPolicy", ["none", "static"]);
-    let policy = policy_for(field, known.cpu_policy, of_file, policies, basis);
+    let of_basis = (known.is_of_machine, basis);
+    let policy = policy_for(field, known.cpu_policy, of_file, policies, of_basis);
     let read = |bytes: &[u8]| with(bytes, policy);
     let found = if policy == known.cpu_policy { found } else { read(bytes) };
     let with_gate = || load(bytes, KnownLayouts::WithPods, policy, known.containers.as_ref());

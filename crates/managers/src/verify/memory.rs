@@ -25,7 +25,8 @@ pub(super) fn examine(
     let found = with(bytes, known.memory_policy);
     let of_file = found.shown.as_ref().map(|state| state.policy_name.as_str());
     let (field, policies) = ("memoryManagerPolicy", ["None", "Static"]);
-    let policy = policy_for(field, known.memory_policy, of_file, policies, basis);
+    let of_basis = (known.is_of_machine, basis);
+    let policy = policy_for(field, known.memory_policy, of_file, policies, of_basis);
     let read = |bytes: &[u8]| with(bytes, policy);
     let found = if policy == known.memory_policy { found } else { read(bytes) };
     let refused = found.outcome.as_ref().err().filter(|_| !known.layouts.has_pods());

@@ -6,7 +6,7 @@ use super::file::{Content, Findings, StateFileContent, VerifyContext, is_of_dra_
 use super::rule::DELETE;
 use super::{claims, cpu, devices, memory, pods};
 use kq_answer::reason::Reason;
-use kq_answer::{Basis, Finding, Headline, Severity, Worded, answer};
+use kq_answer::{Basis, Finding, Headline, Missing, MissingFact, Severity, Worded, answer};
 use kq_facts::checkpoint::StateFile;
 use kq_k8s::go_text::quote;
 use kq_k8s::version::KubeletVersion;
@@ -281,7 +281,7 @@ impl Verification {
         let is_open = |file: &FileVerdict| {
             matches!(file.verdict, Verdict::Unreadable | Verdict::Unknown | Verdict::Unrecorded)
         };
-        !self.files.iter().any(is_open)
+        self.basis.is_complete() && !self.files.iter().any(is_open)
     }
 }
 
@@ -376,13 +376,13 @@ fn of_dra_driver(folder: &str) -> String {
 }
 
 /// Returns the policy that a file is held against: the configured one. Where that is not known it is that of
-/// the file, or the default one when no kubelet has the file's.
+/// the file, or the default one when no kubelet has the file's; the kubelet of a machine may have another one.
 pub(super) fn policy_for<'p>(
     field: &str,
     configured: Option<&'p str>,
     of_file: Option<&str>,
     known: [&'p str; 2],
-    basis: &mut Basis,
+    (is_of_machine, basis): (bool, &mut Basis),
 ) -> Option<&'p str> {
     if configured.is_some() {
         return configured;
@@ -397,7 +397,10 @@ pub(super) fn policy_for<'p>(
             (Some(default), format!("{field} is {default}, the default: {why}"))
         }
     };
-    if !basis.assumptions.iter().any(|it| it.text == text) {
+    if is_of_machine {
+        let text = format!("{field} of the node: {unknown}");
+        basis.lack(Missing::new(MissingFact::KubeletConfig, text).about(field));
+    } else if !basis.assumptions.iter().any(|it| it.text == text) {
         basis.assume(text);
     }
     taken

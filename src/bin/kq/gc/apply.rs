@@ -1,6 +1,6 @@
 //! `kq gc apply`
 
-use super::dry_run::show;
+use super::dry_run::{show, with_facts};
 use super::question::Question;
 use crate::exit::{self, Code, Failure, note, tell_all};
 use crate::output_format::{OutputFormat, formats_with};
@@ -128,7 +128,8 @@ impl Args {
                 write::lines(["nothing to remove".to_owned()])?;
             }
             write_structured(output, &prepared.unchanged(dry_run))?;
-            return Ok(if prepared.is_short(dry_run) { Code::No } else { Code::Answered });
+            let code = if prepared.is_short(dry_run) { Code::No } else { Code::Answered };
+            return Ok(if dry_run { with_facts(&prepared.planned, code) } else { code });
         }
         if !yes {
             confirm(&confirmation(&prepared))?;

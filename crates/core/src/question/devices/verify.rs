@@ -130,7 +130,8 @@ fn known<'n>(
 ) -> VerifyContext<'n> {
     let is_of_node = start.is_some();
     let config = &node.kubelet.config;
-    let says = |field: &str| node.knows_config || node.kubelet.origins.contains_key(field);
+    let knows = node.knows_config && !node.lacks_whole_config();
+    let says = |field: &str| knows || node.kubelet.origins.contains_key(field);
     // With the option, reserved CPUs are in no set.
     let options = node.kubelet.given.cpu_manager_policy_options.as_ref();
     let strict = options.and_then(|options| options.get("strict-cpu-reservation"));
