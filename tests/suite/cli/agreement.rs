@@ -1291,3 +1291,18 @@ fn an_unknown_configuration_leaves_changes_and_state_files_open() {
         assert_eq!(ran.code, 3, "{line}: {}", ran.text());
     }
 }
+
+/// A limit that could not be read is no limit that is missing.
+#[test]
+fn a_limit_that_was_not_read_is_missing() {
+    let folder = changed(|it| {
+        let tree = it["cgroups"]["found"]["value"]["cgroups"].as_object_mut().expect("cgroups");
+        tree.values_mut().for_each(|texts| {
+            texts.as_object_mut().expect("files").remove("cpu.max");
+        });
+    });
+    let ran = kq("cgroup throttling --snapshot s.json").within(folder.path()).run();
+    assert!(ran.stderr.contains("missing: cpu.max of 8 of 8 rows"), "{}", ran.text());
+    assert!(ran.stdout.contains(" ? "), "{}", ran.text());
+    assert_eq!(ran.code, 3, "{}", ran.text());
+}

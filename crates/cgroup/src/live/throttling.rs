@@ -66,7 +66,7 @@ pub struct Throttled<'t> {
     pub place: LivePlace<'t>,
     /// CPU time per period, in microseconds; null: no quota, or an unknown one.
     pub quota_usec: Option<u64>,
-    /// The period, in microseconds.
+    /// The period, in microseconds; null: unknown, and so is the quota.
     pub period_usec: Option<u64>,
     /// Periods in which a task was runnable under the quota.
     pub periods: Option<u64>,
@@ -106,6 +106,11 @@ pub fn throttling<'t>(
         let containers = of(|item| item.place.level == PlaceLevel::Container);
         let text = format!("cpu.stat of {uncounted} of {containers} containers");
         basis.lack(Missing::new(MissingFact::CgroupUsage, text).about("cpu.stat"));
+    }
+    let unlimited = of(|item| item.period_usec.is_none());
+    if unlimited > 0 {
+        let text = format!("cpu.max of {unlimited} of {} rows", items.len());
+        basis.lack(Missing::new(MissingFact::CgroupUsage, text).about("cpu.max"));
     }
     let is_selected = |container: &&ContainerName| {
         let uid = &container.pod_uid;
@@ -176,8 +181,9 @@ pub fn table(ranking: &ThrottlingRanking<'_>, is_wide: bool) -> Table {
         }),
         Column::new("THROTTLED TIME", |item| or_dash(item.throttled_usec.map(units::microseconds))),
         Column::new("LIMIT", |item| {
-            let limit = item.quota_usec.zip(item.period_usec.filter(|period| *period > 0));
-            or_dash(limit.map(|(quota, period)| units::milli_cpu(quota, period)))
+            let Some(period) = item.period_usec else { return "?".to_owned() };
+            let quota = item.quota_usec.filter(|_| period > 0);
+            or_dash(quota.map(|quota| units::milli_cpu(quota, period)))
         }),
         Column::new("CPU TIME", |item| or_dash(item.cpu_usec.map(units::microseconds))),
         Column::wide(Column::new("THROTTLED PERIODS", |item| or_dash(item.throttled_periods))),
@@ -197,7 +203,8 @@ mod tests {
     use std::sync::Arc;
 
     fn ranked(containers: &[(&str, &str)]) -> Vec<(String, Option<u128>)> {
-        let text = |stat: &str| [("cpu.stat".to_owned(), stat.to_owned())].into();
+        let max = ("cpu.max".to_owned(), "max 100000".to_owned());
+        let text = |stat: &str| [("cpu.stat".to_owned(), stat.to_owned()), max.clone()].into();
         let pod = "/kubepods/podu1";
         let mut cgroups = vec![(pod.to_owned(), "nr_periods 9\nnr_throttled 0\n")];
         cgroups.push(("/kubepods".to_owned(), ""));
