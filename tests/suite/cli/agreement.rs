@@ -1306,3 +1306,26 @@ fn a_limit_that_was_not_read_is_missing() {
     assert!(ran.stdout.contains(" ? "), "{}", ran.text());
     assert_eq!(ran.code, 3, "{}", ran.text());
 }
+
+/// On several NUMA nodes, a policy that is not known may refuse a pod with devices.
+#[test]
+fn an_unknown_topology_policy_may_refuse_a_pod_with_devices() {
+    let gpu = r#"{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "g", "namespace": "d"}, "spec": {
+        "containers": [{"name": "c", "image": "i", "resources": {"limits": {"example.com/gpu": "1"}}}]}}"#;
+    for (numa_nodes, code) in [(1, 0), (2, 3)] {
+        let folder = changed(|it| {
+            it["kubeletConfig"] = unanswered();
+            it["node"]["found"]["value"]["status"]["allocatable"]["example.com/gpu"] = json!("2");
+            if numa_nodes == 2 {
+                let texts = &mut it["host"]["texts"];
+                texts["/sys/devices/system/node/"] = json!({"read": "node0\nnode1"});
+                texts["/sys/devices/system/node/node1/cpulist"] = json!({"read": "\n"});
+                texts["/sys/devices/system/node/node1/meminfo"] =
+                    json!({"read": "Node 1 MemTotal: 0 kB\n"});
+            }
+        });
+        std::fs::write(folder.path().join("g.json"), gpu).expect("a file");
+        let ran = kq("admit explain g.json --snapshot s.json").within(folder.path()).run();
+        assert_eq!(ran.code, code, "{numa_nodes}: {}", ran.text());
+    }
+}

@@ -2,6 +2,7 @@
 
 use super::existing_pods::{ExistingPods, UnknownActivity};
 use super::{AdmissionNode, Placement};
+use crate::question::devices::topology::unknown_policy;
 use anyhow::anyhow;
 use kq_admission::preemption::apply::Target;
 use kq_admission::preemption::{
@@ -146,6 +147,7 @@ pub fn plan<'n>(
         false => None,
     };
     let mut managers = about.placement(Some(&others));
+    let is_aligned = asked.is_some() || managers.places(pod);
     let placed = match is_open {
         true => managers.check_new(pod, asked.as_ref(), &mut basis),
         false => EarlierCheck {
@@ -183,6 +185,8 @@ pub fn plan<'n>(
             (finally(pod, verdict.refusals(), rules), handled)
         }
     };
+    // Another refusal stands, whatever the policy is.
+    basis.lack_all(unknown_policy(&about.node).filter(|_| is_aligned && refusals.is_empty()));
     let preemption = explain_preemption(pod, refusals.clone(), handled.as_ref(), &counted, rules);
     let chosen = match handled.as_ref().map(|handled| &handled.outcome) {
         Some(Outcome::Kills(victims)) => victims.as_slice(),

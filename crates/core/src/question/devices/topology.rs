@@ -2,8 +2,7 @@
 
 use anyhow::anyhow;
 use kq_answer::origin::Origin;
-use kq_answer::{Assumption, Basis};
-use kq_answer::{Failure, Warning, WarningCode};
+use kq_answer::{Assumption, Basis, Failure, Missing, MissingFact, Warning, WarningCode};
 use kq_facts::node::Node;
 use kq_facts::snapshot::Snapshot;
 use kq_k8s::cpuset::CpuSet;
@@ -45,6 +44,18 @@ pub fn refuse_twice(nodes: &[i64]) -> Result<(), Failure> {
             .hint("name each NUMA node of the machine once")),
         None => Ok(()),
     }
+}
+
+/// Returns the policy of the topology manager where it is not known, and may refuse pods: on one NUMA node none does.
+pub fn unknown_policy(node: &Node) -> Option<Missing> {
+    let is_set = node.kubelet.origins.contains_key("topologyManagerPolicy");
+    let has_one = node.snapshot.host.numa_nodes().is_ok_and(|nodes| nodes.len() == 1);
+    let is_unknown = node.lacks_whole_config() && !is_set && !has_one;
+    is_unknown.then(|| {
+        let text =
+            "whether topologyManagerPolicy admits the pod: the kubelet's configuration is unknown";
+        Missing::new(MissingFact::KubeletConfig, text).with_flags(["--kubelet-config"])
+    })
 }
 
 impl TopologyOptions {
