@@ -2,7 +2,7 @@
 //! as it is on the disk. The running configuration may be older.
 
 use crate::describe::ConfigSource;
-use crate::kubelet_config::{BrokenDocument, ConfigDocument};
+use crate::kubelet_config::{BrokenDocument, ConfigDocument, write_out_empty};
 use crate::kubelet_process::KubeletProcess;
 use crate::kubelet_unit::KUBEADM_CONFIG;
 use crate::live::config_source;
@@ -57,19 +57,9 @@ impl ConfigOnDisk {
 
     fn as_it_runs(process: Option<KubeletProcess>, config: &ConfigSource) -> Self {
         let named = process.as_ref().and_then(|process| process.interpreted().config);
-        let file = Some(&config.value).filter(|value| !value.is_null()).map(|value| {
-            let mut value = value.clone();
-            // /configz reports neither field.
-            let has_type = value.get("apiVersion").is_some() && value.get("kind").is_some();
-            if !has_type && let Some(fields) = Arc::make_mut(&mut value).as_object_mut() {
-                for (field, text) in TYPE {
-                    fields.entry(field).or_insert_with(|| json!(text));
-                }
-            }
-            ConfigText {
-                path: named.unwrap_or_else(|| KUBEADM_CONFIG.to_owned()),
-                content: ConfigContent::document(value),
-            }
+        let file = Some(&config.value).filter(|value| !value.is_null()).map(|value| ConfigText {
+            path: named.unwrap_or_else(|| KUBEADM_CONFIG.to_owned()),
+            content: ConfigContent::with_type(value.clone()),
         });
         Self { process, file, ..Self::default() }
     }
@@ -200,6 +190,25 @@ impl ConfigContent {
         let Self::Document { duplicates, .. } = self else { return None };
         let error = || format!("strict decoding error: {}", duplicates.join(", "));
         (!duplicates.is_empty()).then(error)
+    }
+
+    /// Returns the contents of a file with the configuration in an answer of `/configz`; `None`: it is no such answer.
+    pub fn of_configz(&self) -> Option<Self> {
+        let Self::Document { value, .. } = self else { return None };
+        let mut config = value.get("kubeletconfig").filter(|it| it.is_object())?.clone();
+        write_out_empty(&mut config);
+        Some(Self::with_type(config.into()))
+    }
+
+    /// Returns the contents of a file with these fields, of which `/configz` reports neither apiVersion nor kind.
+    fn with_type(mut value: Arc<Value>) -> Self {
+        let has_type = value.get("apiVersion").is_some() && value.get("kind").is_some();
+        if !has_type && let Some(fields) = Arc::make_mut(&mut value).as_object_mut() {
+            for (field, text) in TYPE {
+                fields.entry(field).or_insert_with(|| json!(text));
+            }
+        }
+        Self::document(value)
     }
 
     /// Returns the contents of a file that has this document.

@@ -167,7 +167,8 @@ pub fn read(changes: &[Change]) -> Result<ChangeFiles, Failure> {
                     files.is_config_partial = config.is_partial;
                     content = config.text;
                 }
-                files.config = Some(ConfigContent::of(&content));
+                let content = ConfigContent::of(&content);
+                files.config = Some(content.of_configz().unwrap_or(content));
             }
             Change::Add { file, is_static } => {
                 let content = read_input(file).map_err(Failure::missing)?;

@@ -1329,3 +1329,15 @@ fn an_unknown_topology_policy_may_refuse_a_pod_with_devices() {
         assert_eq!(ran.code, code, "{numa_nodes}: {}", ran.text());
     }
 }
+
+/// The answer of `/configz` is a configuration wherever one is named.
+#[test]
+fn the_answer_of_configz_is_taken_as_a_change_too() {
+    let configz = r#"{"kubeletconfig": {"maxPods": 2}}"#;
+    let folder = folder_with(&[("configz.json", configz)]);
+    let night = repository().join("examples/night/worker-3.json");
+    let line = format!("what-if config configz.json --snapshot {}", night.display());
+    let ran = kq(&line).within(folder.path()).run();
+    assert!(!ran.text().contains("the kubelet exits"), "{}", ran.text());
+    assert!(ran.stdout.contains("allocatable pods: 110 becomes 2"), "{}", ran.text());
+}
