@@ -9,7 +9,7 @@ use crate::pod_args::NamespaceArgs;
 use crate::source_args::{DeviceFileArgs, SourceArgs, WatchArgs};
 use crate::write::{self, FINDING_NAMES, about_node, fixes};
 use anyhow::anyhow;
-use kq_answer::finding_view;
+use kq_answer::{WarningCode, finding_view};
 use kq_cgroup::live::checks::NodeChecks;
 use kq_core::question::cgroup::Compared;
 use kq_core::question::doctor::{PodReport, node_checks, node_checks_needs, page, pod_report};
@@ -127,8 +127,11 @@ impl Args {
         self.output.write_or_names(&report, table, wide, names)?;
         match self.output {
             OutputFormat::Wide => report.basis.warnings.iter().for_each(|it| warn(&it.text)),
-            // What the warnings say of missing facts stands in the checks.
+            // What the other warnings say of missing facts stands in the checks.
             OutputFormat::Table => {
+                let warnings = report.basis.warnings.iter();
+                let of_version = warnings.filter(|it| it.code == WarningCode::UnknownRules);
+                of_version.for_each(|it| warn(&it.text));
                 fixes(&report.items, &flags);
             }
             // A name does not say what was not checked.

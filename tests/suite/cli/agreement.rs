@@ -1341,3 +1341,16 @@ fn the_answer_of_configz_is_taken_as_a_change_too() {
     assert!(!ran.text().contains("the kubelet exits"), "{}", ran.text());
     assert!(ran.stdout.contains("allocatable pods: 110 becomes 2"), "{}", ran.text());
 }
+
+/// Each answer about a kubelet that kq does not know says by which rules it is computed.
+#[test]
+fn an_unknown_version_is_said_with_each_answer() {
+    let folder = changed(|it| {
+        it["kubeletVersion"]["found"]["value"] = json!("v1.99.0");
+        it["node"]["found"]["value"]["status"]["nodeInfo"]["kubeletVersion"] = json!("v1.99.0");
+    });
+    for line in ["why shop/cart-0", "doctor", "doctor shop/cart-0", "evict rank"] {
+        let ran = kq(&format!("{line} --snapshot s.json")).within(folder.path()).run();
+        assert!(ran.stderr.contains("1.99.0 is computed by those of"), "{line}: {}", ran.text());
+    }
+}

@@ -12,8 +12,8 @@ use crate::question::probes::fill_in;
 use anyhow::anyhow;
 use kq_admission::qualified;
 use kq_answer::{
-    Basis, Failure, Finding, Headline, Missing, MissingFact, Severity, Subject, Topic, Worded,
-    answer,
+    Basis, Failure, Finding, Headline, Missing, MissingFact, Severity, Subject, Topic, WarningCode,
+    Worded, answer,
 };
 use kq_cgroup::live::difference::Verdict;
 use kq_cgroup::live::place::{LiveOwner, Part, live_cgroups};
@@ -113,6 +113,9 @@ pub(super) fn report(
     page.status(pod, node.kubelet.rules.gates);
     page.cgroups(compared, pod)?;
     page.basis.lack_all(node.missing_config());
+    let of_version = node.notes.iter().filter(|note| note.code == WarningCode::UnknownRules);
+    page.basis.warn_all(of_version.cloned());
+    page.basis.assume_all(node.assumed_version());
     // A pod that ended is not evicted, probed or preempted any more.
     let has_ended = pod.status.has_ended();
     if !has_ended {
