@@ -157,9 +157,9 @@ fn all_nodes(criterion: &mut Criterion) {
         .collect();
     let pod = critical(4_000, 4_096);
     let ask = |(node, others): &(NodeObject, Vec<&Pod>)| {
-        let (_, preemption, victims) = plan(&pod, others, &[], node, Trace::Chosen);
+        let (admission, preemption, victims) = plan(&pod, others, &[], node, Trace::Chosen);
         let standing = NodeStanding { name: node.metadata.name.clone(), ..NodeStanding::default() };
-        NodeAnswer::new(&standing, preemption, &victims, Basis::default())
+        NodeAnswer::new(&standing, &admission, preemption, &victims, Basis::default())
     };
     let mut group = criterion.benchmark_group("1000 nodes of 110 pods");
     group.sample_size(10);
