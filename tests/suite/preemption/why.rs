@@ -127,7 +127,7 @@ fn what_a_restart_of_the_kubelet_did_is_told_as_surely_as_it_is_known() {
         ("taint-noexecute", "tol", [(1, "notKilled"); 3]),
         ("containers-killed", "guar", [(1, "restarted likely"); 3]),
         ("containers-killed", "burst", [(1, "restarted likely"); 3]),
-        ("containers-killed", "crash", [(1, "restarted"); 3]),
+        ("containers-killed", "crash", [(1, "containerEnded"); 3]),
     ];
     for (recording, pod, expected) in rows {
         let (pods, events, log) = ends(recording);

@@ -194,7 +194,7 @@ pub enum CauseReason {
 }
 
 fn next_start(waits: bool) -> &'static str {
-    if waits { "waits for its next start" } else { "was not started again" }
+    if waits { "waits for its next start" } else { "has not been started since" }
 }
 
 /// What leaves another explanation for the failure of a container.
