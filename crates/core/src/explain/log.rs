@@ -360,7 +360,7 @@ impl LogFold {
         kinds.sort_by_key(|kind| (Reverse(kind.rank), kind.is_pointer, Reverse(kind.count)));
         let unknown = others(self.unknown);
         let foreign = others(self.foreign);
-        let summary = summary(self.lines, &kinds, &unknown);
+        let summary = summary(self.lines, &kinds, &unknown, self.unnamed);
         LogExplanation {
             summary,
             lines: self.lines,
@@ -434,13 +434,16 @@ pub(super) fn many(number: u64, one: &str) -> String {
     counted(usize::try_from(number).unwrap_or(usize::MAX), one)
 }
 
-fn summary(lines: u64, kinds: &[LogKind], unknown: &[OtherLines]) -> String {
+fn summary(lines: u64, kinds: &[LogKind], unknown: &[OtherLines], unnamed: u64) -> String {
     let problems = kinds.iter().filter(|kind| kind.rank > Rank::Note).count();
     let worst = kinds.first().filter(|kind| kind.rank > Rank::Note);
-    let others = match unknown.len() {
-        0 => String::new(),
-        1 => "; kq does not know 1 kind of warning or error".to_owned(),
-        count => format!("; kq does not know {count} kinds of warnings or errors"),
+    let others = match (unknown.len(), unnamed) {
+        (0, 0) => String::new(),
+        (0, unnamed) => {
+            format!("; kq does not know {} without the name of a program", many(unnamed, "line"))
+        }
+        (1, _) => "; kq does not know 1 kind of warning or error".to_owned(),
+        (count, _) => format!("; kq does not know {count} kinds of warnings or errors"),
     };
     let lines = many(lines, "line");
     match worst {
@@ -534,7 +537,9 @@ mod tests {
             format!("{PLEG}I0413 10:54:00.000001 1 x.go:1] \"What it does\"\nno\n").as_bytes(),
         );
         let log = fold.finish();
-        assert!(log.summary.starts_with("1 kind of problem in 3 lines."), "{}", log.summary);
+        let says =
+            "1 kind of problem in 3 lines; kq does not know 1 line without the name of a program.";
+        assert!(log.summary.starts_with(says), "{}", log.summary);
         let shown = crate::explain::lines::log_lines(&log, false);
         for counted in ["      1 line of information", "      1 line without the name"] {
             assert!(shown.iter().any(|line| line.starts_with(counted)), "{shown:?}");

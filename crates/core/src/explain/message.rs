@@ -577,6 +577,9 @@ pub(super) fn recognise_line(mut line: Line) -> Result<Known, UnknownMessage> {
         if rows[cause].is_kubelets() && is_by_other(&line) {
             break;
         }
+        if let Some(known) = of_other_file(&found[cause], &texts, &gaps, &line) {
+            return Ok(known);
+        }
         return Ok(Known { table, texts, gaps, found, cause, is_of_reason: false, line });
     }
     if let Some(known) = placed(&texts, &gaps, &line) {
@@ -679,6 +682,26 @@ fn placed(texts: &[String], gaps: &[bool], line: &Line) -> Option<Known> {
     }
     let (texts, gaps) = (texts.to_vec(), gaps.to_vec());
     Some(Known { table, texts, gaps, found, cause, is_of_reason: false, line: line.clone() })
+}
+
+/// Finds the message of a line whose text stands in the file that the line names as well as in that of an explained message.
+fn of_other_file(
+    (at, explained): &(usize, Found),
+    texts: &[String],
+    gaps: &[bool],
+    line: &Line,
+) -> Option<Known> {
+    let place = line.place.as_deref()?;
+    let row = &Table::get().rows[explained.row];
+    let is_there = |row: &Row| row.file.rsplit('/').next() == Some(file_of(place));
+    if !row.is_kubelets() || *at != 0 || explained.fit.start != 0 || is_there(row) {
+        return None;
+    }
+    let known = placed(texts, gaps, line)?;
+    let (text, found) = &known.found[known.cause];
+    let has_more = found.fit.literals >= explained.fit.literals;
+    let is_whole = *text == 0 && found.fit.start == 0 && has_more;
+    (is_whole && is_there(&known.table.rows[found.row])).then_some(known)
 }
 
 /// Returns the file of a place without its folder: a logger of JSON names that, too.
