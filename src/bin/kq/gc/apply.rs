@@ -1,6 +1,6 @@
 //! `kq gc apply`
 
-use super::dry_run::{show, with_facts};
+use super::dry_run::show;
 use super::question::Question;
 use crate::exit::{self, Code, Failure, note, tell_all};
 use crate::output_format::{OutputFormat, formats_with};
@@ -128,8 +128,11 @@ impl Args {
                 write::lines(["nothing to remove".to_owned()])?;
             }
             write_structured(output, &prepared.unchanged(dry_run))?;
-            let code = if prepared.is_short(dry_run) { Code::No } else { Code::Answered };
-            return Ok(if dry_run { with_facts(&prepared.planned, code) } else { code });
+            return Ok(match () {
+                () if dry_run && prepared.planned.plan.lacks_settings() => Code::Missing,
+                () if prepared.is_short(dry_run) => Code::No,
+                () => Code::Answered,
+            });
         }
         if !yes {
             confirm(&confirmation(&prepared))?;

@@ -66,15 +66,10 @@ impl Args {
                 note("hint", &format!("to keep an image, pin it: {how}"));
             }
         }
-        Ok(with_facts(&planned, code(&planned)))
-    }
-}
-
-/// Returns the exit code of a plan, which is open where the settings are unknown.
-pub fn with_facts(planned: &ImageGcAnswer, code: Code) -> Code {
-    match planned.plan.lacks_settings() {
-        true => Code::Missing,
-        false => code.unless(planned.lacks_facts()),
+        Ok(match planned.plan.lacks_settings() {
+            true => Code::Missing,
+            false => code(&planned).unless(planned.lacks_facts()),
+        })
     }
 }
 
