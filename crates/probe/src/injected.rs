@@ -13,7 +13,7 @@ use kq_k8s::pod::{
     Container, Handler, HttpGetAction, INJECTED_PROBES, IntOrString, PROXY, PodSpec, Probe,
 };
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::fmt;
 
 /// A probe that a proxy answers.
@@ -22,8 +22,10 @@ use std::fmt;
 pub struct Injected {
     /// The container that answers.
     pub proxy: String,
-    /// What it asks of the application; null: not known.
+    /// What it asks of the application; null: not known, or nothing.
     pub asks: Option<String>,
+    /// It knows no such probe, and answers with status 400 (Istio, `handleAppProbe`, `pilot/cmd/pilot-agent/status/server.go`).
+    pub is_unknown: bool,
     /// Where the probe of the application is kept.
     #[serde(skip)]
     kept_in: &'static str,
@@ -80,7 +82,10 @@ pub fn injected(spec: &PodSpec, container: &Container, probe: &Probe) -> Option<
         let proxies = spec.containers_and_init().filter(|it| injector.proxies.contains(&&*it.name));
         { proxies }.find_map(|proxy| {
             let asks = (injector.asks)(&Rewritten { proxy, container, get })?;
-            Some(Injected { proxy: proxy.name.clone(), asks, kept_in: injector.kept_in })
+            let is_unknown =
+                proxy.name == PROXY && probers(proxy).is_some_and(|it| it.get(&get.path).is_none());
+            let proxy = proxy.name.clone();
+            Some(Injected { proxy, asks, is_unknown, kept_in: injector.kept_in })
         })
     })
 }
@@ -174,10 +179,15 @@ impl<'p> Rewritten<'p> {
     }
 }
 
+/// Returns the probes of the application, as the proxy's variable has them.
+fn probers(proxy: &Container) -> Option<Map<String, Value>> {
+    let variable = proxy.env.iter().find(|it| it.name == INJECTED_PROBES)?;
+    serde_json::from_str(&variable.value).ok()
+}
+
 /// Returns the probe of the application, as the proxy's variable has it.
 fn asked(proxy: &Container, path: &str) -> Option<String> {
-    let variable = proxy.env.iter().find(|it| it.name == INJECTED_PROBES)?;
-    let probers: Value = serde_json::from_str(&variable.value).ok()?;
+    let probers = probers(proxy)?;
     let prober = probers.get(path)?;
     let port = |action: &Value| match action.get("port") {
         Some(Value::String(name)) => name.clone(),
@@ -202,7 +212,10 @@ fn asked(proxy: &Container, path: &str) -> Option<String> {
 
 impl fmt::Display for Injected {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { proxy, asks, kept_in } = self;
+        let Self { proxy, asks, is_unknown, kept_in } = self;
+        if *is_unknown {
+            return write!(f, "{proxy} answers it with status 400: {kept_in} has no such probe");
+        }
         match asks {
             Some(asks) => write!(f, "{proxy} answers it, and asks the application: {asks}"),
             None => {

@@ -283,6 +283,7 @@ impl Rule for ProbeRule {
             Self::SameHandler { killed_after_seconds, unready_after_seconds } => {
                 killed_after_seconds <= unready_after_seconds
             }
+            Self::Injected(injected) => injected.is_unknown,
             Self::UnknownField { .. }
             | Self::ShortStartup(_)
             | Self::TimeoutAbovePeriod { .. }
@@ -302,7 +303,6 @@ impl Rule for ProbeRule {
             | Self::LateSuccess { .. }
             | Self::LongerGracePeriod { .. }
             | Self::UndeclaredPort { .. }
-            | Self::Injected(_)
             | Self::OtherHost { .. }
             | Self::HostNetwork
             | Self::HttpsNotVerified
