@@ -12,6 +12,7 @@ use kq_facts::kubelet_config::ValidationError;
 use kq_facts::state_files::state_path;
 use kq_k8s::cpuset::CpuSet;
 use kq_k8s::kubelet_rules::KubeletRules;
+use kq_k8s::pod::ResourceName;
 use kq_managers::cpu_manager::{StartError, StateError};
 use kq_managers::memory_manager::{KnownMemory, MemoryJudgement};
 
@@ -129,7 +130,10 @@ pub(super) fn cpu(start: &Start<'_>, found: &mut StartExamination) {
     let refusal = match cpus::create(start).unwrap_or_default() {
         Some(manager) => {
             if !manager.knows_reserved {
-                found.skip("reserved CPUs that a container has", "the cores of the machine");
+                let reservation = start.reservation.as_ref();
+                let reserved = reservation.and_then(|list| list.get(&ResourceName::Cpu));
+                let what = "reserved CPUs that a container has";
+                found.skip_of(what, "the cores of the machine", reserved.map(ToString::to_string));
             }
             manager.refusal(text.as_bytes(), start.folder())
         }
