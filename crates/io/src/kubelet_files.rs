@@ -180,7 +180,7 @@ fn read_files(
         let bytes = files.read(file)?;
         let (mut value, mut content) = match first_document(file, bytes.clone(), notes) {
             Err(error) if matches!(files, Files::Named) => {
-                let content = ConfigContent::of(&bytes);
+                let content = content_of(&bytes);
                 if !matches!(content, ConfigContent::Broken(_) | ConfigContent::Empty) {
                     return Err(error);
                 }
@@ -261,7 +261,7 @@ fn add_drop_ins(
             // What the kubelet makes of the operator's files is answered.
             Err(error) if matches!(files, Files::Named) => {
                 config.refused.get_or_insert_with(|| DescribeError::DropIns(error.to_string()));
-                texts.push(ConfigText { path, content: ConfigContent::of(&bytes) });
+                texts.push(ConfigText { path, content: content_of(&bytes) });
                 continue;
             }
             Err(error) => return Err(error),
@@ -398,6 +398,14 @@ fn first_document(
         _ => value,
     };
     Ok((value, content))
+}
+
+/// Returns the contents of a file, or of the configuration that its object carries.
+fn content_of(bytes: &[u8]) -> ConfigContent {
+    match std::str::from_utf8(bytes).ok().and_then(carried) {
+        Some(config) => ConfigContent::of(&config.text),
+        None => ConfigContent::of(bytes),
+    }
 }
 
 /// Returns the one document of a file with nodes.

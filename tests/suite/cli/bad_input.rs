@@ -331,8 +331,13 @@ fn bad_configurations_are_answered_by_name_and_other_files_refused() {
         ("malformed", "authentication: [\n", &["kubelet.yaml", "line"]),
         ("anchors", &anchors(), &["kubelet.yaml"]),
         ("empty", "", &["kubelet.yaml", "0 documents"]),
+        (
+            "in a ConfigMap",
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: kubelet-config}\ndata:\n  kubelet: 'a: ['\n",
+            &["kubelet.yaml", "line"],
+        ),
     ] {
-        let is_whole = matches!(name, "anchors" | "empty");
+        let is_whole = matches!(name, "anchors" | "empty" | "in a ConfigMap");
         let text = if is_whole { config.to_owned() } else { format!("{head}{config}") };
         let folder = folder_with(&[("kubelet.yaml", text)]);
         let line = "cgroup plan --kubelet-config kubelet.yaml --capacity cpu=4,memory=8Gi,pid=9000";
