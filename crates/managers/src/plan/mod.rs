@@ -470,13 +470,16 @@ impl DevicePlan {
         self.not_offered = asked.into_iter().map(lookup).collect();
     }
 
-    /// Returns true if a pod does not get its devices, whatever is missing: with another configuration, other devices of the
-    /// node or a kubelet that does not start it gets none either. Only a policy refuses for the NUMA nodes.
+    /// Returns true if a pod does not get its devices, whatever is missing: with another configuration, more pods on the node
+    /// or a kubelet that does not start it gets none either. Only a policy refuses for the NUMA nodes.
     pub fn refuses_for_sure(&self) -> bool {
         let decides = |missing: &Missing| {
             !matches!(
                 missing.fact,
-                MissingFact::KubeletConfig | MissingFact::NextStart | MissingFact::Placement
+                MissingFact::KubeletConfig
+                    | MissingFact::NextStart
+                    | MissingFact::Placement
+                    | MissingFact::Pods
             )
         };
         let is_refused = |pod: &PlannedPod| {
