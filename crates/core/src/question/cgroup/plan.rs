@@ -87,7 +87,7 @@ impl PlanInput {
         options: &PlanPodOptions,
     ) -> Result<Self, Failure> {
         let (mut notes, runtimes) = (node.notes_of_plan(), Runtimes::of_node(node)?);
-        let is_incomplete = !node.refused_config().is_empty();
+        let mut is_incomplete = !node.refused_config().is_empty();
         let knowledge = Knowledge::default().without(node.refused_fields());
         let is_typed = types_config(node);
         let ended = ended(node, &loaded.pods);
@@ -97,7 +97,10 @@ impl PlanInput {
             notes.push(Warning::new(WarningCode::NoPods, text));
         }
         notes.extend(WarningCode::PodManifest.each(&loaded.notes));
+        let has_given = !loaded.pods.is_empty();
         choose(options.on_node.as_deref(), &mut loaded, &node, &mut notes);
+        // Such pods are mostly those of another node, given by mistake.
+        is_incomplete |= has_given && loaded.pods.is_empty() && options.on_node.is_none();
         for pod in loaded.pods.iter_mut().map(|loaded| &mut *loaded.pod) {
             apply_api_defaults(pod, &node.rules);
             apply_priority(pod);
