@@ -24,7 +24,7 @@ pub struct Injected {
     pub proxy: String,
     /// What it asks of the application; null: not known, or nothing.
     pub asks: Option<String>,
-    /// It knows no such probe, and answers with status 400 (Istio, `handleAppProbe`, `pilot/cmd/pilot-agent/status/server.go`).
+    /// It knows no such probe, and answers with status 400.
     pub is_unknown: bool,
     /// Where the probe of the application is kept.
     #[serde(skip)]
