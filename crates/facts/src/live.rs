@@ -16,7 +16,7 @@ use kq_answer::origin::Origin;
 use kq_answer::warning::Warning;
 use kq_k8s::duration::GoDuration;
 use kq_k8s::pod::Pod;
-use kq_output::units::and_more;
+use kq_output::units::{and_more, counted};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -200,7 +200,8 @@ pub fn incomplete(
         );
     };
     if !found.value.left_out.is_empty() {
-        return missing(format!("{} pods could not be read", found.value.left_out.len()));
+        let problems = counted(found.value.left_out.len(), "problem");
+        return missing(format!("some pods could not be read ({problems})"));
     }
     let source = found.value.source;
     if source == PodSource::Kubelet {

@@ -215,7 +215,7 @@ fn least_wrong(
         let left = other.as_ref().map_or(0, complaints);
         if left < best.as_ref().map_or(now, |(left, _)| *left) {
             best = Some((left, name));
-        } else if other.as_ref() != Some(error) {
+        } else if left == now && other.as_ref() != Some(error) {
             // The default of one field is as wrong next to the value of the other.
             compared.push(name);
         }
