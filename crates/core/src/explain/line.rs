@@ -273,8 +273,10 @@ impl Line {
             }
         }
         if text("msg").is_some() {
-            // Of lines in the kubelet's JSON format, those of information have a verbosity, and errors none.
-            if self.level.is_none() && object.get("v").is_some_and(Value::is_number) {
+            // Of lines in the kubelet's JSON format, those of information have a verbosity, and errors none. Other formats have
+            // a level.
+            let is_information = object.get("v").is_some_and(Value::is_number);
+            if self.level.is_none() && is_information && !object.contains_key("level") {
                 self.level = Some('I');
             }
             for (key, value) in object.iter().filter(|(key, _)| *key != "msg" && *key != "ts") {

@@ -547,6 +547,22 @@ mod tests {
     }
 
     #[test]
+    fn a_verbosity_in_the_json_format_is_information() {
+        let of = |more: &str| {
+            let mut fold = LogFold::default();
+            let line =
+                format!("{{\"ts\":1.5,\"caller\":\"x/x.go:1\",\"msg\":\"Brand new\"{more}}}\n");
+            fold.push(line.as_bytes());
+            let log = fold.finish();
+            (log.information, log.is_known())
+        };
+        assert_eq!(of(",\"v\":0"), (1, true));
+        assert_eq!(of(",\"err\":\"boom\""), (0, false));
+        // A format of other programs.
+        assert!(!of(",\"v\":0,\"level\":50").1);
+    }
+
+    #[test]
     fn a_word_that_a_terminal_has_parted_is_whole_again() {
         let mut fold = LogFold::default();
         fold.push(

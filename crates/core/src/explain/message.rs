@@ -1282,6 +1282,41 @@ mod tests {
     }
 
     #[test]
+    fn the_file_of_a_line_decides_between_equal_words() {
+        let line = |place: &str, text: &str| {
+            format!("E1130 10:00:00.000000 1234 {place}:1] \"{text}\" err=\"boom\"")
+        };
+        for (place, text, function) in [
+            ("cpu_manager.go", "failed to remove container", "manager.removeStaleState"),
+            ("kuberuntime_gc.go", "Failed to remove container", "containerGC.removeOldestN"),
+            // No file has these words as well.
+            ("moved.go", "Failed to remove container", "containerGC.removeOldestN"),
+        ] {
+            let line = line(place, text);
+            let found = explain_message(&line).unwrap_or_else(|_| panic!("{line}"));
+            assert_eq!(found.go_function, function, "{line}");
+        }
+    }
+
+    #[test]
+    fn words_that_several_parts_have_are_told_apart() {
+        let summary =
+            |text: &str| explain_message(text).unwrap_or_else(|_| panic!("{text}")).summary;
+        let full = "write /var/lib/a: no space left on device";
+        assert!(summary(full).contains("is full"), "{}", summary(full));
+        let cgroup = "write /sys/fs/cgroup/cpuset/a/cpuset.cpus: no space left on device";
+        assert!(summary(cgroup).starts_with("A cgroup has no disk"), "{}", summary(cgroup));
+        assert!(summary("RegistryUnavailable").contains("registry"));
+        let evicted = |available: &str| {
+            summary(&format!(
+                "The node was low on resource: memory. Threshold quantity: 100Mi, available: {available}. "
+            ))
+        };
+        assert!(evicted("50Mi").contains("is below"), "{}", evicted("50Mi"));
+        assert!(evicted("150Mi").contains("evictionMinimumReclaim"), "{}", evicted("150Mi"));
+    }
+
+    #[test]
     fn the_reason_of_a_pull_names_its_image() {
         for text in [
             "ErrImagePull: nginx:1.99",
